@@ -1,0 +1,193 @@
+"""`HostFacts`: everything that one framed script tells of one host. One subject a class; readers in the files beside."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from inventory.facts.base import Maybe
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """`clock_offset_s`: host clock minus control clock, seconds, less half the round trip."""
+
+    id: str  # debian, ubuntu, rhel, ...
+    version: str
+    family: Literal["debian", "rhel", "other"]
+    kernel: str
+    architecture: str  # x86_64, aarch64
+    boot_id: str
+    hostname: str
+    user: str
+    uid: int
+    can_sudo: bool  # `sudo -n true` worked, or uid 0
+    clock_offset_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Cpu:
+    """Core counts are distinct (package, core) pairs; `allowed` is the set that a process we start may run on."""
+
+    model: str
+    sockets: int
+    online: tuple[int, ...]
+    allowed: tuple[int, ...]
+    physical_cores: int  # over online and allowed CPUs
+    physical_cores_machine: int  # over all online CPUs
+
+
+@dataclass(frozen=True, slots=True)
+class NumaNode:
+    id: int
+    cpus: tuple[int, ...]  # empty: a memory-only node (HBM, CXL)
+    memory_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """RAM of the nodes that have CPUs: on Grace the GPUs' HBM is not the host's."""
+
+    total_bytes: int
+    available_bytes: int
+    shm_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class FileSystem:
+    """The file system that `path` (the deepest existing parent of what was asked for) lies on."""
+
+    asked: str
+    mount: str
+    type: str
+    total_bytes: int
+    free_bytes: int
+    free_inodes: int | None
+    writable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Interface:
+    name: str
+    state: str  # up, down, unknown
+    mtu: int
+    addresses: tuple[str, ...]  # without prefix length; loopback included on lo only
+    speed_mbit: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """How this host reaches `to`: the interface and source address the kernel would use (`ip route get`)."""
+
+    to: str
+    interface: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    interfaces: tuple[Interface, ...]
+    routes: tuple[Route, ...]  # to every address that was asked for
+    ephemeral_ports: tuple[int, int]  # net.ipv4.ip_local_port_range, inclusive
+
+
+@dataclass(frozen=True, slots=True)
+class Listener:
+    address: str  # as the kernel shows it: 0.0.0.0, ::, 127.0.0.1, ...
+    port: int
+    process: str | None  # name and pid if the kernel tells us
+
+
+@dataclass(frozen=True, slots=True)
+class GpuProcess:
+    pid: int
+    name: str
+    memory_bytes: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Gpu:
+    index: int
+    name: str  # exact, as the vendor's tool prints it
+    uuid: str
+    memory_bytes: int | None  # None: unified memory, the tool does not tell
+    pci_address: str  # lower case, 8-digit domain: 00000008:01:00.0
+    numa_node: int | None  # a node that has CPUs, never the HBM node
+    compute_capability: str | None  # "10.0"
+    mig_enabled: bool | None
+    processes: tuple[GpuProcess, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Gpus:
+    """`vendor` is "none" only when neither a driver nor a PCI device of a known vendor is there."""
+
+    vendor: Literal["nvidia", "amd", "none"]
+    driver: str | None
+    runtime_ceiling: str | None  # highest CUDA (ROCm) that the driver can run
+    devices: tuple[Gpu, ...]
+    simulated: bool  # the tool says that it belongs to the lab
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """A Python environment that bringup made: `<state_dir>/envs/<digest>`, complete if its marker is there."""
+
+    digest: str
+    vllm_version: str
+    complete: bool
+    simulated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """A weight folder with a manifest: `<state_dir>/weights/<org>--<repo>/<commit>`."""
+
+    repo: str
+    commit: str
+    bytes: int
+    files: int
+    simulated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Software:
+    systemd: str | None  # version when systemd is PID 1 and answers, else None
+    container: str | None  # docker, lxc, systemd-nspawn, lab ... None: a machine
+    docker: str | None
+    podman: str | None
+    python: str | None
+    uv: str | None
+    environments: tuple[Environment, ...]
+    weights: tuple[Weights, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RunningDeployment:
+    """A deployment as the host's state dir and process table tell it."""
+
+    name: str
+    generation: str
+    head: bool
+    state: Literal["running", "partial", "dead", "stopped"]  # partial: main process gone, others left
+    supervisor: Literal["systemd", "process-group"]
+    pids: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class HostFacts:
+    """All facts of one host. `noise`: what the login printed around our answer (first 80 characters)."""
+
+    host: str
+    system: Maybe[System]
+    cpu: Maybe[Cpu]
+    numa: Maybe[tuple[NumaNode, ...]]
+    memory: Maybe[Memory]
+    file_systems: Maybe[tuple[FileSystem, ...]]
+    network: Maybe[Network]
+    listeners: Maybe[tuple[Listener, ...]]
+    gpus: Maybe[Gpus]
+    software: Maybe[Software]
+    deployments: Maybe[tuple[RunningDeployment, ...]]
+    noise: str
+    seconds: float
