@@ -1,0 +1,167 @@
+"""One exact command per host: what the recipe resolves to, with every multi-node option made explicit.
+
+vLLM 0.33.0 infers load-balancing modes from which options are present and waits for ever when they disagree between
+hosts. So nothing of it is left to inference: the options in `OWNED` are taken out of the recipe's argv and written
+from the placement, on every host. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from inventory.errors import BadInput
+from launch.placement import LoadBalancing, Node, Placement
+
+# Options that the placement decides, with the number of values each takes.
+OWNED: Mapping[str, int] = {
+    "--tensor-parallel-size": 1,
+    "--data-parallel-size": 1,
+    "--data-parallel-size-local": 1,
+    "--data-parallel-start-rank": 1,
+    "--data-parallel-address": 1,
+    "--data-parallel-rpc-port": 1,
+    "--data-parallel-hybrid-lb": 0,
+    "--headless": 0,
+    "--nnodes": 1,
+    "--node-rank": 1,
+    "--master-addr": 1,
+    "--api-server-count": 1,
+    "--host": 1,
+    "--port": 1,
+    "--served-model-name": 1,
+}
+_PLACEHOLDER = re.compile(r"\$([A-Z][A-Z0-9_]*)")
+
+
+@dataclass(frozen=True, slots=True)
+class HostCommand:
+    """What one host runs: `env` is the whole environment, `argv[0]` the absolute path of the program."""
+
+    host: str
+    env: tuple[tuple[str, str], ...]
+    argv: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """Where this host has what the command needs: absolute paths, and the name that clients will use."""
+
+    vllm: str
+    model_dir: str
+    cache_dir: str
+    served_name: str
+
+
+def render(
+    argv: Sequence[str], env: Mapping[str, str], *, node: Node, placement: Placement, program: Program
+) -> HostCommand:
+    """Render the command of `node`.
+
+    `argv` is a resolved recipe's, `vllm serve MODEL options...`; `env` its environment. Placeholders `$HEAD_IP` and
+    `$IFACE_NAME` become this host's values; any other raises `BadInput`.
+    """
+    known = {"HEAD_IP": placement.head.address, "IFACE_NAME": node.interface}
+    options, owned = _without_owned(argv[3:])
+    api_servers = int(owned.get("--api-server-count", "0")) or _default_api_servers(node, placement)
+    words = [*options, *_parallel(node, placement), *_serving(node, placement, program, api_servers)]
+    return HostCommand(
+        host=node.host,
+        env=tuple(
+            sorted(
+                (key, _substitute(value, known)) for key, value in {**env, **_env(node, placement, program)}.items()
+            )
+        ),
+        argv=(program.vllm, "serve", program.model_dir, *(_substitute(word, known) for word in words)),
+    )
+
+
+def api_server_count(argv: Sequence[str], node: Node, placement: Placement) -> int:
+    """API servers that `node` will run: the recipe's number, else vLLM's default for the mode, made explicit."""
+    if not node.serves:
+        return 0
+    _, owned = _without_owned(argv[3:])
+    return int(owned.get("--api-server-count", "0")) or _default_api_servers(node, placement)
+
+
+def _default_api_servers(node: Node, placement: Placement) -> int:
+    if placement.load_balancing is LoadBalancing.HYBRID:
+        return len(node.ranks)
+    return placement.data_parallel_size
+
+
+def _without_owned(options: Sequence[str]) -> tuple[list[str], dict[str, str]]:
+    kept: list[str] = []
+    owned: dict[str, str] = {}
+    words = iter(options)
+    for word in words:
+        name, equals, value = word.partition("=")
+        if name not in OWNED:
+            kept.append(word)
+        elif OWNED[name]:
+            owned[name] = value if equals else next(words, "")
+    return kept, owned
+
+
+def _parallel(node: Node, placement: Placement) -> list[str]:
+    words = ["--tensor-parallel-size", str(placement.tensor_parallel_size)]
+    if placement.load_balancing is LoadBalancing.NONE:
+        return words
+    words += ["--data-parallel-size", str(placement.data_parallel_size)]
+    words += ["--data-parallel-size-local", str(len(node.ranks))]
+    words += ["--data-parallel-address", placement.head.address]
+    words += ["--data-parallel-rpc-port", str(placement.rpc_port)]
+    hybrid = placement.load_balancing is LoadBalancing.HYBRID
+    if hybrid:
+        words.append("--data-parallel-hybrid-lb")
+    # A start rank on the head of an internal layout would make vLLM infer hybrid load balancing.
+    if hybrid or node.start_rank > 0:
+        words += ["--data-parallel-start-rank", str(node.start_rank)]
+    if not node.serves:
+        words.append("--headless")
+    return words
+
+
+def _serving(node: Node, placement: Placement, program: Program, api_servers: int) -> list[str]:
+    words = ["--served-model-name", program.served_name]
+    if node.serves:
+        words += ["--host", "0.0.0.0", "--port", str(placement.http_port)]  # noqa: S104  (it is a public endpoint)
+        words += ["--api-server-count", str(api_servers)]
+    return words
+
+
+def _env(node: Node, placement: Placement, program: Program) -> dict[str, str]:
+    bin_dir = program.vllm.rpartition("/")[0]
+    env = {
+        "PATH": f"{bin_dir}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+        "LANG": "C.UTF-8",
+        "HOME": program.cache_dir,
+        "XDG_CACHE_HOME": program.cache_dir,
+        "VLLM_CACHE_ROOT": f"{program.cache_dir}/vllm",
+        "HF_HUB_OFFLINE": "1",
+        "VLLM_NO_USAGE_STATS": "1",
+    }
+    if len(placement.nodes) > 1:
+        env |= {
+            "VLLM_HOST_IP": node.address,
+            "GLOO_SOCKET_IFNAME": node.interface,
+            "NCCL_SOCKET_IFNAME": node.interface,
+        }
+    return env
+
+
+def _substitute(text: str, known: Mapping[str, str]) -> str:
+    def value(match: re.Match[str]) -> str:
+        name = match.group(1)
+        if name not in known:
+            raise BadInput(
+                f"the recipe leaves ${name} open",
+                id="placeholder-open",
+                observed=text,
+                required="only " + " and ".join(f"${key}" for key in known),
+                next_command="choose another strategy with --strategy, or set the value in the recipe",
+            )
+        return known[name]
+
+    return _PLACEHOLDER.sub(value, text)

@@ -1,0 +1,79 @@
+"""Detached work on a host: a script in its own session, with an event file, its output and an exit record.
+
+The control machine only follows. Killed or cut off, it loses nothing: the job goes on, and `running_jobs_script`
+finds it again. Layout: `<state_dir>/jobs/<id>/{script,events,output,record,exit}`; `record` is
+`pid start-time boot-id`, so that a reused pid or a reboot is never taken for the job.
+"""
+
+from __future__ import annotations
+
+import base64
+
+from inventory.quoting import quote
+
+LOST = "lost"
+
+# A process is the recorded one when the boot and the start time agree: field 22 of /proc/PID/stat, counted behind
+# the last parenthesis because a command name may hold anything.
+PROCESS_FUNCTIONS = r"""
+start_time() { sed 's/.*) //' "/proc/$1/stat" 2>/dev/null | cut -d ' ' -f 20; }
+boot_id() { cat /proc/sys/kernel/random/boot_id; }
+recorded_alive() { # file: is the process of this record alive?
+  [ -r "$1" ] && read -r pid started booted <"$1" || return 1
+  [ "$booted" = "$(boot_id)" ] && [ -n "$started" ] && [ "$(start_time "$pid")" = "$started" ]
+}
+"""
+
+_FOLLOW = r"""
+sent=0
+while :; do
+  if [ -e "$job/exit" ]; then ended=yes; else ended=no; fi
+  lines=$(wc -l <"$job/events")
+  if [ "$lines" -gt "$sent" ]; then sed -n "$((sent + 1)),${lines}p" "$job/events"; sent=$lines; fi
+  if [ "$ended" = yes ]; then break; fi
+  if ! recorded_alive "$job/record" && [ ! -e "$job/exit" ]; then printf 'lost\t\t\n'; exit 6; fi
+  sleep 0.1
+done
+if [ "$(cat "$job/exit")" != 0 ]; then tail -n 20 "$job/output" >&2; fi
+exit "$(cat "$job/exit")"
+"""
+
+
+def start_script(job_id: str, script: str, *, state_dir: str) -> str:
+    """Start `script` detached as job `job_id` and follow it: event lines on stdout, last output on stderr."""
+    job = f"{state_dir}/jobs/{job_id}"
+    body = base64.encodebytes(script.encode()).decode()
+    return f"""{_enter(job)}
+mkdir -p "$job" && : >"$job/events" && : >"$job/output" || exit 1
+base64 -d >"$job/script" <<'END'
+{body}END
+export EVENTS="$job/events" JOB="$job"
+# The record is written by the job itself before it does anything, and awaited: there is no moment in which a
+# running job is not on record.
+setsid /bin/sh -c '
+  printf "%s %s %s\\n" "$$" "$(sed "s/.*) //" /proc/$$/stat | cut -d " " -f 20)" \\
+    "$(cat /proc/sys/kernel/random/boot_id)" >"$JOB/record.new" && mv "$JOB/record.new" "$JOB/record"
+  /bin/sh "$JOB/script"
+  printf "%s" "$?" >"$JOB/exit.new" && mv "$JOB/exit.new" "$JOB/exit"
+' >"$job/output" 2>&1 </dev/null &
+while [ ! -e "$job/record" ]; do sleep 0.02; done
+{_FOLLOW}"""
+
+
+def follow_script(job_id: str, *, state_dir: str) -> str:
+    """Follow a job that was started before, from its first event."""
+    return f"{_enter(f'{state_dir}/jobs/{job_id}')}\n{_FOLLOW}"
+
+
+def running_jobs_script(*, state_dir: str) -> str:
+    """Print the id of every job that is still running, one a line."""
+    return f"""{PROCESS_FUNCTIONS}
+for record in {quote(state_dir)}/jobs/*/record; do
+  job=${{record%/record}}
+  if [ ! -e "$job/exit" ] && recorded_alive "$record"; then printf '%s\\n' "${{job##*/}}"; fi
+done
+"""
+
+
+def _enter(job: str) -> str:
+    return f"{PROCESS_FUNCTIONS}\njob={quote(job)}"

@@ -1,0 +1,29 @@
+"""Where things lie on a host, all below the state dir."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    state_dir: str
+
+    def environment(self, digest: str) -> str:
+        return f"{self.state_dir}/envs/{digest}"
+
+    def weights(self, repo: str, commit: str) -> str:
+        return f"{self.state_dir}/weights/{repo.replace('/', '--')}/{commit}"
+
+    @property
+    def caches(self) -> str:
+        return f"{self.state_dir}/caches"
+
+    def deployment(self, name: str) -> str:
+        return f"{self.state_dir}/deployments/{name}"
+
+    def generation(self, name: str, generation: str) -> str:
+        return f"{self.deployment(name)}/{generation}"
+
+    def current(self, name: str) -> str:
+        return f"{self.deployment(name)}/current"
