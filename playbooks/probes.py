@@ -12,9 +12,9 @@ PROBE_DEADLINE_S = 30.0
 def state_function(name: str, probe: str) -> str:
     """Define shell function `name`: it prints the state, one line, or that it is unreadable and why."""
     return f"""{name}() {{
-state=$(
+state=$(exec 2>&1
 {probe}
-) 2>&1 || state="{UNREADABLE}: $state"
+) || state="{UNREADABLE}: $state"
 printf '%s' "$state" | head -n 1 | tr -d '\\r\\t'
 }}"""
 

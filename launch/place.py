@@ -1,0 +1,158 @@
+"""Decide who runs what where, from the facts of these very hosts. Pure; refuses with the reason."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from inventory.errors import BringupError, CheckFailed, raise_all
+from inventory.facts.base import is_known
+from launch.addresses import address_of
+from launch.placement import LoadBalancing, Node, Placement, Rank
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from inventory.facts.host import Gpu, HostFacts
+    from inventory.schema import Host
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """What the recipe's strategy asks for.
+
+    `ranks_per_host` is None when every GPU is used; CPU hosts have no count of their own and need a number.
+    """
+
+    load_balancing: LoadBalancing  # for several ranks; a single rank needs none
+    tensor_parallel_size: int
+    ranks_per_host: int | None
+    http_port: int
+    rpc_port: int
+
+
+def place(hosts: Sequence[Host], facts: Mapping[str, HostFacts], layout: Layout) -> Placement:
+    """Place ranks on `hosts` in their order: the first is the head.
+
+    Raises `CheckFailed` (or several): a host's GPUs are unknown, too few, or not as many as on the others.
+    """
+    devices = {host.name: _devices(host, facts[host.name], layout) for host in hosts}
+    counts = {name: len(found) for name, found in devices.items()}
+    per_host = layout.ranks_per_host or min(counts.values()) // layout.tensor_parallel_size
+    _refuse_unequal(counts, per_host, layout)
+    size = per_host * len(hosts)
+    balancing = layout.load_balancing if size > 1 else LoadBalancing.NONE
+    if balancing is LoadBalancing.HYBRID and (per_host == 1 or len(hosts) == 1):
+        # vLLM would switch these to other modes by itself: write what it would do.
+        balancing = LoadBalancing.INTERNAL
+    nodes = tuple(
+        _node(index, host, hosts, facts, devices[host.name], layout, per_host, balancing)
+        for index, host in enumerate(hosts)
+    )
+    return Placement(
+        load_balancing=balancing,
+        tensor_parallel_size=layout.tensor_parallel_size,
+        data_parallel_size=size,
+        nodes=nodes,
+        http_port=layout.http_port,
+        rpc_port=layout.rpc_port,
+        reasons=_reasons(nodes, counts, layout, balancing),
+    )
+
+
+def _devices(host: Host, facts: HostFacts, layout: Layout) -> tuple[Gpu, ...]:
+    if not is_known(facts.gpus):
+        raise CheckFailed(
+            "the GPUs of the host are unknown",
+            id="gpu.driver",
+            observed=str(facts.gpus),
+            required="an answer of the GPU driver",
+            next_command=f"invoke probe --hosts {host.name}",
+            host=host.name,
+        )
+    if facts.gpus.vendor == "none" and layout.ranks_per_host is None:
+        raise CheckFailed(
+            "the host has no GPU",
+            id="gpu.count",
+            observed="no device of a known GPU vendor",
+            required=f"at least {layout.tensor_parallel_size} GPU(s)",
+            next_command="choose hosts that have GPUs, or a recipe for CPU: --model tiny-dense",
+            host=host.name,
+        )
+    return tuple(gpu for gpu in facts.gpus.devices if not gpu.mig_enabled)
+
+
+def _refuse_unequal(counts: Mapping[str, int], per_host: int, layout: Layout) -> None:
+    needed = per_host * layout.tensor_parallel_size
+    errors: list[BringupError] = []
+    for host, count in counts.items():
+        if layout.ranks_per_host is not None and count == 0:
+            continue
+        if needed == 0 or count < needed or (layout.ranks_per_host is None and count != needed):
+            errors.append(
+                CheckFailed(
+                    "the number of usable GPUs does not fit the layout",
+                    id="gpu.count",
+                    observed=f"{count} GPU(s) without MIG",
+                    required=f"{needed or layout.tensor_parallel_size}, the same on every host of the gang",
+                    next_command=f"leave {host} out of --hosts, or repair it: invoke probe --hosts {host}",
+                    host=host,
+                )
+            )
+    raise_all(errors)
+
+
+def _node(  # noqa: PLR0913  (one host's share is made of all of these)
+    index: int,
+    host: Host,
+    hosts: Sequence[Host],
+    facts: Mapping[str, HostFacts],
+    devices: Sequence[Gpu],
+    layout: Layout,
+    per_host: int,
+    balancing: LoadBalancing,
+) -> Node:
+    others = hosts[1:] if index == 0 else hosts[:1]
+    address, interface = address_of(host, others, facts)
+    width = layout.tensor_parallel_size
+    return Node(
+        host=host.name,
+        node_rank=index,
+        address=address,
+        interface=interface,
+        ranks=tuple(
+            _rank(index * per_host + local, local, devices[local * width : (local + 1) * width])
+            for local in range(per_host)
+        ),
+        serves=index == 0 or balancing is LoadBalancing.HYBRID,
+    )
+
+
+def _rank(index: int, local: int, devices: Sequence[Gpu]) -> Rank:
+    nodes = {gpu.numa_node for gpu in devices}
+    return Rank(
+        index=index,
+        local_index=local,
+        gpus=tuple(gpu.index for gpu in devices),
+        numa_node=nodes.pop() if len(nodes) == 1 else None,
+    )
+
+
+def _reasons(
+    nodes: Sequence[Node], counts: Mapping[str, int], layout: Layout, balancing: LoadBalancing
+) -> tuple[str, ...]:
+    head, per_host = nodes[0], len(nodes[0].ranks)
+    width = layout.tensor_parallel_size
+    lines = [
+        f"{per_host} rank(s) a host: {counts[head.host]} GPU(s) / TP {width}"
+        if counts[head.host]
+        else f"{per_host} rank(s) a host: set by the recipe, the hosts have no GPU",
+        f"head {head.host}: the first of --hosts",
+    ]
+    if len(nodes) > 1:
+        lines.append(f"joined at {head.address}: the address of {head.interface}, by which the others reach it")
+    if balancing is LoadBalancing.INTERNAL and len(nodes) > 1:
+        lines.append("internal load balancing: API servers on the head, followers headless")
+    if balancing is LoadBalancing.HYBRID:
+        lines.append("hybrid load balancing: an endpoint on every host for its own ranks")
+    return tuple(lines)

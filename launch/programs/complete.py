@@ -1,0 +1,63 @@
+"""Ask an OpenAI-compatible endpoint for chat completions, all at once, and print what came back as one JSON line.
+
+Runs on the serving host with the engine's own Python: `python - BASE_URL MODEL COUNT TIMEOUT_S < complete.py`.
+Several requests at once make every data-parallel rank behind the endpoint answer one.
+"""
+
+import json
+import sys
+import threading
+import time
+import urllib.error
+import urllib.request
+
+# Proxies of the environment are for the outside, never for the engine next door.
+_OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+
+def complete(base_url: str, model: str, timeout_s: float) -> dict[str, object]:
+    """One short completion: `ok`, `text`, `tokens`, `seconds`, and `error` when it was none."""
+    body = {
+        "model": model,
+        "messages": [{"role": "user", "content": "Say hello."}],
+        "max_tokens": 4,
+        "temperature": 0,
+    }
+    request = urllib.request.Request(  # noqa: S310  (the scheme is ours)
+        f"{base_url}/v1/chat/completions",
+        data=json.dumps(body).encode(),
+        headers={"Content-Type": "application/json"},
+    )
+    began = time.monotonic()
+    try:
+        with _OPENER.open(request, timeout=timeout_s) as response:
+            answer = json.load(response)
+        message = answer["choices"][0]["message"]
+        text = message.get("content") or message.get("reasoning_content") or ""
+        tokens = answer["usage"]["completion_tokens"]
+    except urllib.error.HTTPError as error:
+        return {"ok": False, "error": f"HTTP {error.code}: {error.read(300).decode(errors='replace')}"}
+    except (OSError, ValueError, KeyError, IndexError, TypeError) as error:
+        return {"ok": False, "error": f"{type(error).__name__}: {error}"}
+    seconds = round(time.monotonic() - began, 3)
+    return {"ok": tokens > 0, "text": text[:80], "tokens": tokens, "seconds": seconds}
+
+
+def main() -> None:
+    base_url, model, count, timeout_s = sys.argv[1], sys.argv[2], int(sys.argv[3]), float(sys.argv[4])
+    answers: list[dict[str, object]] = []
+    threads = [
+        threading.Thread(target=lambda: answers.append(complete(base_url, model, timeout_s)), daemon=True)
+        for _ in range(count)
+    ]
+    for thread in threads:
+        thread.start()
+    deadline = time.monotonic() + timeout_s + 1
+    for thread in threads:
+        thread.join(max(0.0, deadline - time.monotonic()))
+    answers += [{"ok": False, "error": f"no answer in {timeout_s:g} s"}] * (count - len(answers))
+    print(json.dumps(answers))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,61 @@
+"""Ready means proven: real chat completions through every public endpoint, asked on the serving host itself.
+
+The control machine often cannot reach the serving address, and a health check proves nothing: vLLM answers
+`/health` with 200 while a data-parallel rank is dead. See docs/adr/0008.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from inventory.quoting import quote, quote_all
+
+if TYPE_CHECKING:
+    from inventory.transport.base import Completed
+
+PROGRAM = Path(__file__).parent / "programs" / "complete.py"
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """A public endpoint: `ranks` data-parallel ranks answer behind it."""
+
+    host: str
+    url: str
+    model: str
+    ranks: int
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What an endpoint gave: `text` of one completion and the slowest time, or the first `error`."""
+
+    endpoint: Endpoint
+    ok: bool
+    text: str
+    seconds: float | None
+    error: str
+
+
+def smoke_script(endpoint: Endpoint, *, python: str, timeout_s: float) -> str:
+    """Render the script that asks `endpoint` for one completion per rank, at once."""
+    count = max(1, endpoint.ranks)
+    words = quote_all([endpoint.url, endpoint.model, count, timeout_s])
+    return f"env -i {quote(python)} - {words} <<'END_OF_PROGRAM'\n{PROGRAM.read_text()}END_OF_PROGRAM\n"
+
+
+def read_answer(endpoint: Endpoint, completed: Completed) -> Answer:
+    """Read what the script printed; anything but the expected line is an error that quotes it."""
+    try:
+        answers = json.loads(completed.text)
+        failed = next((one["error"] if "error" in one else "no token" for one in answers if not one["ok"]), "")
+        if failed:
+            return Answer(endpoint, ok=False, text="", seconds=None, error=failed)
+        slowest = max(float(one["seconds"]) for one in answers)
+        return Answer(endpoint, ok=True, text=str(answers[0]["text"]), seconds=slowest, error="")
+    except (ValueError, KeyError, TypeError, IndexError):
+        seen = (completed.stderr or completed.stdout).decode(errors="replace").strip()[-200:]
+        return Answer(endpoint, ok=False, text="", seconds=None, error=f"the probe said: {seen or 'nothing'}")

@@ -1,0 +1,143 @@
+"""Carry out a plan: the only place that runs a change's script.
+
+Phases are barriers. In each, every host runs one script as a detached job and streams its events back; a change that
+drifted, failed or did not converge ends the apply behind that phase, with every such host in the error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from inventory.errors import BringupError, ChangeFailed, HostUnreachable, raise_all
+from playbooks.jobs import LOST, follow_script, running_jobs_script, start_script
+from playbooks.phase_script import Event, phase_script
+from playbooks.plan import Change, Phase, Plan
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from inventory.fleet import Fleet
+    from inventory.transport.base import Completed, Transport
+
+Progress = Callable[[Change, Event], None]
+FOLLOW_SLACK_S = 30.0
+
+
+def apply(plan: Plan, fleet: Fleet, *, run: str, state_dirs: Mapping[str, str], progress: Progress) -> None:
+    """Make every change of `plan`, phase by phase. Raises `ChangeFailed` or `HostUnreachable`, or several."""
+    for phase in Phase:
+        hosts = tuple(host for host in plan.hosts if plan.of(host, phase))
+        if not hosts:
+            continue
+
+        def one(transport: Transport, phase: Phase = phase) -> None:
+            changes = plan.of(transport.host, phase)
+            _apply_on(transport, changes, f"{run}-{phase}", state_dirs[transport.host], progress)
+
+        outcomes = fleet.each(one, hosts)
+        raise_all([outcome for outcome in outcomes.values() if isinstance(outcome, BringupError)])
+
+
+def finish_running_jobs(transport: Transport, *, state_dir: str, told: Callable[[str], None]) -> None:
+    """Wait for jobs that an earlier run left running on this host; what they did is seen by the next probe."""
+    listed = transport.run(running_jobs_script(state_dir=state_dir), timeout=20)
+    for job in listed.text.split():
+        told(job)
+        transport.run(follow_script(job, state_dir=state_dir), timeout=24 * 3600)
+
+
+def _apply_on(
+    transport: Transport, changes: Sequence[Change], job: str, state_dir: str, progress: Progress
+) -> None:
+    reader = _EventReader(changes, progress)
+    completed = transport.run(
+        start_script(job, phase_script(changes), state_dir=state_dir),
+        timeout=sum(change.deadline_s + 10 for change in changes) + FOLLOW_SLACK_S,
+        on_stdout=reader.feed,
+    )
+    reader.raise_if_failed(transport.host, completed, f"{state_dir}/jobs/{job}/output")
+
+
+class _EventReader:
+    """Turns the event lines of a job into progress, and keeps the one that ended it."""
+
+    def __init__(self, changes: Sequence[Change], progress: Progress) -> None:
+        self._changes = changes
+        self._progress = progress
+        self._rest = b""
+        self._ended: tuple[Event, Change, str] | None = None
+        self._done = 0
+        self._lost = False
+
+    def feed(self, piece: bytes) -> None:
+        *lines, self._rest = (self._rest + piece).split(b"\n")
+        for line in lines:
+            self._line(line.decode(errors="replace"))
+
+    def _line(self, line: str) -> None:
+        name, _, rest = line.partition("\t")
+        index, _, detail = rest.partition("\t")
+        if name == LOST:
+            self._lost = True
+        elif name in Event.__members__.values() and index.isdecimal() and int(index) < len(self._changes):
+            event, change = Event(name), self._changes[int(index)]
+            self._done += event is Event.DONE
+            if event not in {Event.BEGIN, Event.DONE}:
+                self._ended = (event, change, detail)
+            self._progress(change, event)
+
+    def raise_if_failed(self, host: str, completed: Completed, output: str) -> None:
+        if self._ended:
+            raise _failure(host, *self._ended, completed.stderr.decode(errors="replace"), output)
+        if self._lost or completed.exit_status in {124, 137}:
+            raise HostUnreachable(
+                "the job on the host ended without a record" if self._lost else "the job did not end in time",
+                id="job-lost",
+                observed=f"{self._done} of {len(self._changes)} changes reported done",
+                required="an exit record",
+                next_command="type the same command again: it looks at the host and goes on",
+                host=host,
+            )
+        if completed.exit_status != 0 or self._done != len(self._changes):
+            raise ChangeFailed(
+                "the job could not be run",
+                id="job-failed",
+                observed=completed.stderr.decode(errors="replace").strip()[-400:]
+                or f"exit status {completed.exit_status}",
+                required=f"{len(self._changes)} changes reported done",
+                next_command=f"look at {output} on {host}",
+                host=host,
+            )
+
+
+def _failure(  # noqa: PLR0913  (the parts of one sentence)
+    host: str, event: Event, change: Change, detail: str, last_output: str, output: str
+) -> ChangeFailed:
+    if event is Event.DRIFT:
+        return ChangeFailed(
+            f"{change.id} is not as it was when the plan was made; nothing of it was changed",
+            id="drift",
+            observed=detail,
+            required=change.before,
+            next_command="type the same command again: it plans from what is there now",
+            host=host,
+        )
+    if event is Event.UNCONVERGED:
+        return ChangeFailed(
+            f"{change.id} was changed but is not as wanted",
+            id="not-converged",
+            observed=detail,
+            required=change.after,
+            next_command=f"look at {output} on {host}",
+            host=host,
+        )
+    reason = "it ran out of time" if detail in {"124", "137"} else f"exit status {detail}"
+    return ChangeFailed(
+        f"{change.summary}: {reason}",
+        id="change-failed",
+        observed="\n    ".join(last_output.strip().splitlines()[-12:]) or "no output",
+        required="exit status 0",
+        next_command=f"look at {output} on {host}",
+        host=host,
+    )
