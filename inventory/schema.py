@@ -1,0 +1,144 @@
+"""What an inventory says: `Host` and `Inventory`, which the rest works with, and the shape of `hosts.yaml`.
+
+`Host` validates whatever makes it (YAML, an Ansible inventory, the command line), so that no name, user or
+address that ssh or a shell could read as something else exists further inside.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from inventory import names
+from inventory.secret import Url
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from inventory.errors import BringupError
+
+DEFAULT_STATE_DIR = "/var/lib/bringup"
+
+
+def _url(value: Url) -> Url:
+    names.url(value.reveal())
+    return value
+
+
+HostName: TypeAlias = Annotated[str, AfterValidator(names.host_name)]
+Address: TypeAlias = Annotated[str, AfterValidator(names.address)]
+FabricAddress: TypeAlias = Annotated[str, AfterValidator(names.fabric_address)]
+Interface: TypeAlias = Annotated[str, AfterValidator(names.interface)]
+User: TypeAlias = Annotated[str, AfterValidator(names.user)]
+Port: TypeAlias = Annotated[int, AfterValidator(names.port)]
+FilePath: TypeAlias = Annotated[str, AfterValidator(names.file_path)]
+Jump: TypeAlias = Annotated[str, AfterValidator(names.jump)]
+StateDir: TypeAlias = Annotated[str, AfterValidator(names.state_dir)]
+Registry: TypeAlias = Annotated[str, AfterValidator(names.registry)]
+HttpUrl: TypeAlias = Annotated[Url, AfterValidator(_url)]
+Variable: TypeAlias = Annotated[str, AfterValidator(names.variable)]
+VariableValue: TypeAlias = Annotated[str, AfterValidator(names.variable_value)]
+TransportName: TypeAlias = Literal["auto", "ssh", "openssh", "local"]
+
+
+class Strict(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+
+class Mirrors(Strict):
+    """Where downloads come from instead of the public places; None: the public place."""
+
+    pypi: HttpUrl | None = None  # index of Python packages
+    torch: HttpUrl | None = None  # index of PyTorch's own wheels
+    hub: HttpUrl | None = None  # model hub endpoint
+    registry: Registry | None = None  # host[:port][/path] of a container registry
+
+
+class Settings(Strict):
+    """What hosts, groups and defaults may say. None and empty: not said here."""
+
+    user: User | None = None
+    port: Port | None = None
+    identity_file: FilePath | None = None
+    jump: Jump | None = None
+    ssh_config: FilePath | None = None
+    transport: TransportName | None = None
+    fabric_interface: Interface | None = None
+    state_dir: StateDir | None = None
+    mirrors: Mirrors = Mirrors()
+    proxy: HttpUrl | None = None
+    no_proxy: tuple[str, ...] = ()
+    env: dict[Variable, VariableValue] = {}
+
+
+class HostEntry(Settings):
+    """One entry below `hosts:`."""
+
+    address: Address | None = None
+    fabric_address: FabricAddress | None = None
+
+
+class GroupEntry(Strict):
+    """One entry below `groups:`; `hosts` is a selection of hosts of this file."""
+
+    hosts: str | tuple[str, ...] = ()
+    children: tuple[HostName, ...] = ()
+    vars: Settings = Settings()
+
+
+class InventoryFile(Strict):
+    """`hosts.yaml` as it is written."""
+
+    defaults: Settings = Settings()
+    hosts: dict[str, HostEntry | None] = {}
+    groups: dict[HostName, GroupEntry | None] = {}
+
+
+def _address_of(data: dict[str, Any]) -> str:
+    return str(data.get("name", ""))
+
+
+def _transport_of(data: dict[str, Any]) -> TransportName:
+    return "local" if data.get("name") in names.LOCAL_NAMES else "auto"
+
+
+class Host(Strict):
+    """One host with everything decided. None: what ssh's own configuration says.
+
+    `address` is what ssh is given (a name of ssh_config, DNS or an IP address). `fabric_address` and
+    `fabric_interface` are where ranks talk to each other, None: found by probing. `env` is added to the
+    environment of everything that bringup starts on the host.
+    """
+
+    name: HostName
+    address: Address = Field(default_factory=_address_of)
+    user: User | None = None
+    port: Port | None = None
+    identity_file: FilePath | None = None
+    jump: Jump | None = None
+    ssh_config: FilePath | None = None
+    transport: TransportName = Field(default_factory=_transport_of)
+    fabric_address: FabricAddress | None = None
+    fabric_interface: Interface | None = None
+    state_dir: StateDir = DEFAULT_STATE_DIR
+    mirrors: Mirrors = Mirrors()
+    proxy: HttpUrl | None = None
+    no_proxy: tuple[str, ...] = ()
+    env: tuple[tuple[Variable, VariableValue], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Inventory:
+    """All hosts and groups, in the order of the file; `groups` maps each to the hosts in it and below it.
+
+    `refused`: hosts that are listed but cannot be used, with the reason, raised when they are selected.
+    `warnings`: what an operator should know and nothing stops for, one line each.
+    """
+
+    hosts: dict[str, Host] = field(default_factory=dict)
+    groups: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    source: Path | None = None
+    warnings: tuple[str, ...] = ()
+    refused: dict[str, BringupError] = field(default_factory=dict)
