@@ -39,6 +39,8 @@ class HostRequirements:
     `gpus`: indices used, empty for CPU. `memory_per_gpu_bytes`: weights and least working space per GPU, None when
     the recipe does not tell. `interface`/`address`: what the ranks bind and advertise. `ports`: TCP ports that must
     be free here. `own_pids`: processes of the deployment being replaced, whose ports and memory do not count.
+    `needs_root`: what of the plan needs root here, in words. `gpu_runtime`: the CUDA or ROCm ("13.0") that the pinned
+    build was made for, None when it is not known.
     """
 
     host: str
@@ -52,12 +54,15 @@ class HostRequirements:
     ports: tuple[int, ...]
     space: tuple[Space, ...]
     own_pids: tuple[int, ...]
+    needs_root: tuple[str, ...] = ()
+    gpu_runtime: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Requirements:
     """What the plan asks of the gang. `head_address` is where followers join; `ranks` maps each global data-parallel
-    rank to its host, in order. `argv_errors`: what the pinned vLLM's own option schema refuses, by host."""
+    rank to its host, in order. `argv_errors`: what the pinned vLLM's own option schema refuses, by host.
+    `environment`: digest of the Python environment that the ranks run in, None when the plan does not pin one."""
 
     hosts: tuple[HostRequirements, ...]
     head: str
@@ -66,6 +71,7 @@ class Requirements:
     data_parallel_size: int
     ranks: tuple[str, ...]
     argv_errors: tuple[tuple[str, str], ...]  # (host, what is refused and the nearest valid form)
+    environment: str | None = None
 
     def of(self, host: str) -> HostRequirements:
         return next(one for one in self.hosts if one.host == host)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TypeAlias, TypeGuard, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeIs
 
 
 class Why(StrEnum):
@@ -33,6 +36,6 @@ T = TypeVar("T")
 Maybe: TypeAlias = T | Unknown
 
 
-def is_known(fact: Maybe[T]) -> TypeGuard[T]:
+def is_known(fact: Maybe[T]) -> TypeIs[T]:
     """Tell a read fact from an `Unknown`, for the type checker too."""
     return not isinstance(fact, Unknown)

@@ -1,0 +1,73 @@
+"""The checks, in the order in which an operator reads them. A test fails when a module is not listed."""
+
+from __future__ import annotations
+
+from playbooks.checks import (
+    cpu_physical_cores,
+    ctl_same_machine_twice,
+    gpu_count,
+    gpu_driver_min,
+    gpu_free_mem,
+    gpu_mig,
+    gpu_model,
+    gpu_nvml,
+    gpu_owners,
+    gpu_uniform,
+    net_head_addr,
+    net_iface,
+    net_mtu_equal,
+    net_ports_ephemeral,
+    net_ports_free,
+    os_arch,
+    os_clock,
+    os_memory,
+    plan_flags_parse,
+    plan_rank_cover,
+    plan_vram_fit,
+    rt_supervisor,
+    rt_version_lock,
+    ssh_hostkey,
+    ssh_reach,
+    ssh_stdout_clean,
+    ssh_sudo,
+    sto_inodes,
+    sto_space,
+    sto_writable,
+)
+from playbooks.checks.base import Check, GangCheck, HostCheck
+
+HOST_CHECKS: tuple[HostCheck, ...] = (
+    ssh_reach,
+    ssh_hostkey,
+    ssh_stdout_clean,
+    ssh_sudo,
+    os_memory,
+    cpu_physical_cores,
+    gpu_nvml,
+    gpu_driver_min,
+    gpu_count,
+    gpu_model,
+    gpu_mig,
+    gpu_owners,
+    gpu_free_mem,
+    plan_vram_fit,
+    net_ports_free,
+    net_ports_ephemeral,
+    sto_writable,
+    sto_space,
+    sto_inodes,
+    rt_supervisor,
+)
+GANG_CHECKS: tuple[GangCheck, ...] = (
+    ctl_same_machine_twice,
+    os_arch,
+    os_clock,
+    gpu_uniform,
+    net_head_addr,
+    net_iface,
+    net_mtu_equal,
+    rt_version_lock,
+    plan_rank_cover,
+    plan_flags_parse,
+)
+CHECKS: dict[str, Check] = {check.ID: check for check in (*HOST_CHECKS, *GANG_CHECKS)}

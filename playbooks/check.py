@@ -1,0 +1,104 @@
+"""Run all checks. None stops the others or bringup: a check that breaks is an unknown finding."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from difflib import get_close_matches
+
+from inventory.errors import BadInput, HostUnreachable, raise_all
+from inventory.facts.host import HostFacts
+from playbooks.checks import CHECKS, GANG_CHECKS, HOST_CHECKS, ssh_hostkey, ssh_reach
+from playbooks.checks.base import Check
+from playbooks.finding import Finding, Status
+from playbooks.requirements import HostRequirements, Requirements
+
+
+def run_checks(
+    facts: Mapping[str, HostFacts],
+    needs: Requirements,
+    *,
+    accept_unknown: frozenset[str] = frozenset(),
+    overrides: Mapping[str, str] | None = None,
+) -> tuple[Finding, ...]:
+    """Every finding about the hosts of `needs`: host by host, then of the gang.
+
+    `accept_unknown`: ids whose unknown findings become warnings. `overrides`: by id, the operator's reason to make a
+    failed finding a warning. Both stay visible. Raises `BadInput` for an id of no check and for an empty reason.
+    """
+    overrides = overrides or {}
+    _known_ids(accept_unknown, overrides)
+    findings: list[Finding] = []
+    for one in needs.hosts:
+        findings += _of_host(facts.get(one.host), one)
+    for gang_check in GANG_CHECKS:
+        findings += _guarded(gang_check, "", lambda check=gang_check: check.check(facts, needs))  # type: ignore[misc]
+    return tuple(_decided(finding, accept_unknown, overrides) for finding in findings)
+
+
+def unreachable_findings(errors: Mapping[str, HostUnreachable]) -> tuple[Finding, ...]:
+    """What the transport said of hosts that have no facts, by inventory name."""
+    return tuple(
+        (ssh_hostkey if error.id in ssh_hostkey.ERRORS else ssh_reach).from_error(host, error)
+        for host, error in errors.items()
+    )
+
+
+def blocking(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """The findings that forbid a change."""
+    return tuple(finding for finding in findings if finding.blocks)
+
+
+def _of_host(facts: HostFacts | None, needs: HostRequirements) -> list[Finding]:
+    if facts is None:
+        return [ssh_reach.missing(needs.host)]
+    findings: list[Finding] = []
+    for check in HOST_CHECKS:
+        findings += _guarded(check, needs.host, lambda check=check: (check.check(facts, needs),))  # type: ignore[misc]
+    return findings
+
+
+def _guarded(check: Check, host: str, run: Callable[[], tuple[Finding, ...]]) -> tuple[Finding, ...]:
+    try:
+        return run()
+    except Exception as error:  # noqa: BLE001  (whatever it is, the other checks must still be heard)
+        observed = f"the check broke: {type(error).__name__}: {error}"
+        remedy = f"report it as a bug of bringup; to go on without: --accept-unknown {check.ID}"
+        return (Finding(check.ID, Status.UNKNOWN, host, observed, "the check runs to its end", remedy),)
+
+
+def _decided(finding: Finding, accept_unknown: frozenset[str], overrides: Mapping[str, str]) -> Finding:
+    """The operator's decision on a finding, if there is one; it stays visible."""
+    if finding.status is Status.UNKNOWN and finding.check in accept_unknown:
+        return replace(finding, status=Status.WARN, observed=f"{finding.observed} (unknown, accepted)")
+    if finding.status is Status.FAIL and finding.check in overrides:
+        reason = f"{finding.observed} (failed, overridden because {overrides[finding.check]!r})"
+        return replace(finding, status=Status.WARN, observed=reason)
+    return finding
+
+
+def _known_ids(accept_unknown: frozenset[str], overrides: Mapping[str, str]) -> None:
+    errors: list[BadInput] = [_no_such_check(name) for name in {*accept_unknown, *overrides} - CHECKS.keys()]
+    errors += [
+        BadInput(
+            f"the override of {name} has no reason",
+            id="override-without-reason",
+            observed=repr(reason),
+            required="a reason that the next operator understands",
+            next_command=f"--override {name} --because 'REASON'",
+        )
+        for name, reason in overrides.items()
+        if not reason.strip()
+    ]
+    raise_all([*errors])
+
+
+def _no_such_check(name: str) -> BadInput:
+    near = get_close_matches(name, CHECKS, n=1)
+    return BadInput(
+        f"there is no check {name!r}",
+        id="unknown-check",
+        observed=repr(name),
+        required="the id of a check" + (f"; did you mean {near[0]}?" if near else ""),
+        next_command="ls docs/runbooks  # every check has a runbook of its name",
+    )

@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from inventory.facts.base import Maybe
+from inventory.facts.host import Gpus, HostFacts
+from playbooks.checks.base import ON_HOST, Priority, by_value, odd_ones, of_each, skip, unread
+from playbooks.finding import Finding, Status
+from playbooks.requirements import Requirements
+
+ID = "gpu.uniform"
+PRIORITY = Priority.P1
+WHY = "the slowest GPU sets the pace of every step, and unlike drivers are a common cause of hangs in collectives"
+
+_LOOK = f"{ON_HOST}sudo dmesg | grep -iE 'nvrm|amdgpu' | tail -20"
+_REQUIRED = "every host of the gang has the same GPU model, memory and driver, all real or all simulated"
+
+
+def check(facts: Mapping[str, HostFacts], needs: Requirements) -> tuple[Finding, ...]:
+    users = [one.host for one in needs.hosts if one.gpus]
+    if len(users) < 2:
+        return (skip(ID, "", "fewer than two hosts use GPUs"),)
+    known, unknown = of_each(facts, needs, _gpus)
+    findings = [unread(ID, h, fact, _REQUIRED, _LOOK) for h, fact in unknown.items() if h in users]
+    gpus = {host: known[host] for host in users if host in known}
+    return (*findings, *(compare(gpus) if gpus else ()))
+
+
+def _gpus(facts: HostFacts) -> Maybe[Gpus]:
+    return facts.gpus
+
+
+def compare(gpus: Mapping[str, Gpus]) -> tuple[Finding, ...]:
+    """Model, memory and realness must be equal; a driver that differs is a warning."""
+    models = {host: models_of(one) for host, one in gpus.items()}
+    drivers = {host: f"driver {one.driver or 'none'}" for host, one in gpus.items()}
+    if len(set(models.values())) > 1:
+        remedy = f"leave out {', '.join(odd_ones(models))}: invoke deploy --hosts with like hosts only"
+        return (Finding(ID, Status.FAIL, "", by_value(models), _REQUIRED, remedy),)
+    if len(set(drivers.values())) > 1:
+        remedy = f"install the same driver on {', '.join(odd_ones(drivers))}, then reboot it"
+        return (Finding(ID, Status.WARN, "", by_value(drivers), _REQUIRED, remedy),)
+    model, driver = next(iter(models.values())), next(iter(drivers.values()))
+    return (Finding(ID, Status.PASS, "", f"{model}, {driver} on {len(gpus)} hosts"),)
+
+
+def models_of(gpus: Gpus) -> str:
+    kinds = sorted({(gpu.name, gpu.memory_bytes or 0) for gpu in gpus.devices})
+    text = ", ".join(f"{name!r} of {size >> 20} MiB" if size else repr(name) for name, size in kinds)
+    return (text or "no GPU") + (" (simulated)" if gpus.simulated else "")
