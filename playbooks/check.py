@@ -23,8 +23,9 @@ def run_checks(
 ) -> tuple[Finding, ...]:
     """Every finding about the hosts of `needs`: host by host, then of the gang.
 
-    `accept_unknown`: ids whose unknown findings become warnings. `overrides`: by id, the operator's reason to make a
-    failed finding a warning. Both stay visible. Raises `BadInput` for an id of no check and for an empty reason.
+    `accept_unknown`: ids whose unknown findings become warnings. `overrides`: by id, the operator's reason to
+    make a failed finding a warning. Both stay visible. Raises `BadInput` for an id that no check has and for
+    an empty reason.
     """
     overrides = overrides or {}
     _known_ids(accept_unknown, overrides)

@@ -1,8 +1,8 @@
 """The core rule of vLLM's documentation, on the cores that a rank started here may really use.
 
-Source of 2 + N: vLLM's "Optimization and Tuning", CPU resources: one API server, one engine core and N workers that
-feed a device each, all of which wait busily. Without a device fewer cores are slower, not stuck (the CPU build
-serves four ranks on two cores), so a host without GPUs is warned and not refused.
+Source of 2 + N: vLLM's "Optimization and Tuning", CPU resources: one API server, one engine core and N workers
+that feed a device each, all of which wait busily. Without a device fewer cores are slower, not stuck (the CPU
+build serves four ranks on two cores), so a host without GPUs is warned and not refused.
 """
 
 from __future__ import annotations
@@ -63,7 +63,8 @@ def carried(processes: Processes) -> str:
 def counted(cpu: Cpu) -> str:
     return (
         f"{cpu.physical_cores} physical cores in the allowed CPUs {ranges(cpu.allowed)} "
-        f"({len(cpu.allowed)} CPUs); the machine has {cpu.physical_cores_machine} cores, {len(cpu.online)} CPUs"
+        f"({len(cpu.allowed)} CPUs); "
+        f"the machine has {cpu.physical_cores_machine} cores, {len(cpu.online)} CPUs"
     )
 
 

@@ -1,5 +1,7 @@
-"""What the driver can run against what the pinned build was made for. CUDA runs within a major version on an older
-minor one, except for code that is compiled at run time: hence fail by major, warn by minor.
+"""What the driver can run against what the pinned build was made for.
+
+CUDA runs on a driver of the same major and an older minor version, except for code that is compiled at run
+time: hence fail by major, warn by minor.
 """
 
 from __future__ import annotations

@@ -33,6 +33,6 @@ def check(facts: HostFacts, needs: HostRequirements) -> Finding:
 
 
 def fits(profile: str, name: str) -> bool:
-    """`dgx_spark_gb10` fits "NVIDIA GB10", `rtx_pro_6000_8x` "NVIDIA RTX PRO 6000 Blackwell ..."; `h200` not GH200."""
+    """`dgx_spark_gb10` fits "NVIDIA GB10"; `rtx_pro_6000_8x` "NVIDIA RTX PRO 6000 ..."; `h200` no GH200."""
     words = {word for word in profile.lower().split("_") if not re.fullmatch(r"\d+x", word)} - _MACHINES
     return bool(words) and words <= set(re.findall(r"[a-z0-9]+", name.lower()))

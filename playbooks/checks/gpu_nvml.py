@@ -1,4 +1,4 @@
-"""The driver answers. Named after NVIDIA's library because the field's list is; AMD's driver is asked the same."""
+"""The driver answers. The id is NVIDIA's word; of an AMD driver the same is asked."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WHY = "when the driver does not answer, no rank can start and the probe itself m
 _REQUIRED = "the GPU driver answers"
 _LOOK = f"{ON_HOST}sudo dmesg | grep -iE 'nvrm|amdgpu' | tail -20"
 _REBOOT = f"{ON_HOST}sudo reboot"
-# The driver's own words -> what helps. A new user-space library beside an old module is cured by a reboot only.
+# The driver's own words -> what helps. A library newer than the loaded module is cured by a reboot only.
 _SAID = (("version mismatch", _REBOOT), ("communicate", _LOOK), ("Unknown Error", _REBOOT))
 
 

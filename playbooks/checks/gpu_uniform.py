@@ -2,7 +2,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from inventory.facts.base import Maybe
 from inventory.facts.host import Gpus, HostFacts
 from playbooks.checks.base import ON_HOST, Priority, by_value, odd_ones, of_each, skip, unread
 from playbooks.finding import Finding, Status
@@ -10,7 +9,7 @@ from playbooks.requirements import Requirements
 
 ID = "gpu.uniform"
 PRIORITY = Priority.P1
-WHY = "the slowest GPU sets the pace of every step, and unlike drivers are a common cause of hangs in collectives"
+WHY = "the slowest GPU sets the pace of every step, and unlike drivers make collectives hang"
 
 _LOOK = f"{ON_HOST}sudo dmesg | grep -iE 'nvrm|amdgpu' | tail -20"
 _REQUIRED = "every host of the gang has the same GPU model, memory and driver, all real or all simulated"
@@ -20,14 +19,10 @@ def check(facts: Mapping[str, HostFacts], needs: Requirements) -> tuple[Finding,
     users = [one.host for one in needs.hosts if one.gpus]
     if len(users) < 2:
         return (skip(ID, "", "fewer than two hosts use GPUs"),)
-    known, unknown = of_each(facts, needs, _gpus)
+    known, unknown = of_each(facts, needs, lambda host: host.gpus)
     findings = [unread(ID, h, fact, _REQUIRED, _LOOK) for h, fact in unknown.items() if h in users]
     gpus = {host: known[host] for host in users if host in known}
     return (*findings, *(compare(gpus) if gpus else ()))
-
-
-def _gpus(facts: HostFacts) -> Maybe[Gpus]:
-    return facts.gpus
 
 
 def compare(gpus: Mapping[str, Gpus]) -> tuple[Finding, ...]:

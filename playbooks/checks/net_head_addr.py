@@ -3,15 +3,14 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Mapping
 
-from inventory.facts.base import is_known
-from inventory.facts.host import HostFacts
-from playbooks.checks.base import ON_HOST, Priority, skip, unread
+from inventory.facts.host import HostFacts, Network
+from playbooks.checks.base import ON_HOST, Priority, of_each, skip, unread
 from playbooks.finding import Finding, Status
 from playbooks.requirements import Requirements
 
 ID = "net.head_addr"
 PRIORITY = Priority.P0
-WHY = "followers that are sent to a wrong head address give up after five minutes, while the head waits for ever"
+WHY = "followers with a wrong head address give up after five minutes, while the head waits for ever"
 
 _REQUIRED = "an IPv4 address of the head that the other hosts can reach, neither loopback nor a wildcard"
 _LOOK = f"{ON_HOST}ip -br addr"
@@ -24,19 +23,19 @@ def check(facts: Mapping[str, HostFacts], needs: Requirements) -> tuple[Finding,
     wrong = unusable(needs.head_address)
     if wrong is not None:
         return (Finding(ID, Status.FAIL, needs.head, wrong, _REQUIRED, _REMEDY),)
-    head = facts.get(needs.head)
-    if head is None:
-        return (Finding(ID, Status.UNKNOWN, needs.head, "no facts of the head", _REQUIRED, _LOOK),)
-    if not is_known(head.network):
-        return (unread(ID, needs.head, head.network, _REQUIRED, _LOOK),)
-    owner = next((i.name for i in head.network.interfaces if needs.head_address in i.addresses), None)
+    known, unknown = of_each(facts, needs, lambda host: host.network)
+    if needs.head in unknown:
+        return (unread(ID, needs.head, unknown[needs.head], _REQUIRED, _LOOK),)
+    return (owned(known[needs.head], needs.head, str(needs.head_address)),)
+
+
+def owned(network: Network, head: str, address: str) -> Finding:
+    owner = next((one.name for one in network.interfaces if address in one.addresses), None)
     if owner is None:
-        observed = f"no interface of {needs.head} has {needs.head_address}"
-        return (Finding(ID, Status.FAIL, needs.head, observed, _REQUIRED, _REMEDY),)
-    observed = f"{needs.head_address} is on {owner!r}"
-    if ":" in str(needs.head_address):
-        return (Finding(ID, Status.WARN, needs.head, f"{observed} and is IPv6", _REQUIRED, _REMEDY),)
-    return (Finding(ID, Status.PASS, needs.head, observed),)
+        return Finding(ID, Status.FAIL, head, f"no interface of {head} has {address}", _REQUIRED, _REMEDY)
+    if ":" in address:
+        return Finding(ID, Status.WARN, head, f"{address} on {owner!r} is IPv6", _REQUIRED, _REMEDY)
+    return Finding(ID, Status.PASS, head, f"{address} is on {owner!r}")
 
 
 def unusable(address: str | None) -> str | None:

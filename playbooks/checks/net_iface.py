@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from inventory.facts.base import Maybe
 from inventory.facts.host import HostFacts, Network
 from inventory.quoting import quote
 from playbooks.checks.base import ON_HOST, Priority, of_each, skip, unread
@@ -25,13 +24,9 @@ _INSIDE = re.compile(r"lo|docker\d+|virbr\d+|veth.*|cni\d*|br-[0-9a-f]{12}|usb\d
 def check(facts: Mapping[str, HostFacts], needs: Requirements) -> tuple[Finding, ...]:
     if len(needs.hosts) < 2:
         return (skip(ID, "", "one host: ranks talk over loopback"),)
-    known, unknown = of_each(facts, needs, _network)
+    known, unknown = of_each(facts, needs, lambda host: host.network)
     unreadable = [unread(ID, host, fact, _REQUIRED, _LOOK) for host, fact in unknown.items()]
     return (*unreadable, *(of_host(known[one.host], one, needs) for one in needs.hosts if one.host in known))
-
-
-def _network(facts: HostFacts) -> Maybe[Network]:
-    return facts.network
 
 
 def of_host(network: Network, host: HostRequirements, needs: Requirements) -> Finding:

@@ -37,7 +37,7 @@ def mtu_of(facts: HostFacts | None, needs: HostRequirements) -> int | Unknown:
 def compare(known: Mapping[str, int]) -> tuple[Finding, ...]:
     if len(set(known.values())) == 1:
         return (Finding(ID, Status.PASS, "", f"MTU {by_value(known)}"),)
-    remedy = f"on {', '.join(odd_ones(known))}: sudo ip link set INTERFACE mtu {most(known)}  # and its network config"
+    remedy = f"on {', '.join(odd_ones(known))}: sudo ip link set INTERFACE mtu {most(known)}"
     return (Finding(ID, Status.FAIL, "", f"MTU {by_value(known)}", _REQUIRED, remedy),)
 
 

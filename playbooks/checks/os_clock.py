@@ -1,4 +1,4 @@
-"""Clocks against the control machine's. When all hosts agree with each other and not with us, ours is the wrong one."""
+"""Clocks against the control machine's. When all hosts agree and differ from it, its own is the wrong one."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ def check(facts: Mapping[str, HostFacts], needs: Requirements) -> tuple[Finding,
         return (*findings, _ours(offsets))
     findings += [of_host(host, offset) for host, offset in offsets.items()]
     if spread > FAIL_S and not any(finding.status is Status.FAIL for finding in findings):
-        observed = f"{spread:.1f} s between {min(offsets, key=lambda h: offsets[h])} and {max(offsets, key=lambda h: offsets[h])}"
+        first, last = min(offsets, key=offsets.__getitem__), max(offsets, key=offsets.__getitem__)
+        observed = f"{spread:.1f} s between {first} and {last}"
         findings.append(Finding(ID, Status.FAIL, "", observed, _REQUIRED, _REMEDY))
     return tuple(findings)
 

@@ -23,7 +23,7 @@ def check(facts: HostFacts, needs: HostRequirements) -> Finding:
     if facts.memory.available_bytes >= needs.host_memory_bytes:
         return Finding(ID, Status.PASS, facts.host, observed)
     if needs.own_pids and facts.memory.total_bytes >= needs.host_memory_bytes:
-        # What the replaced deployment holds comes back before the new one starts, but nobody knows how much it is.
+        # What the replaced deployment holds comes back before the new one starts; how much is not known.
         observed += ", part of it held by the deployment that is being replaced"
         return Finding(ID, Status.WARN, facts.host, observed, required, _LOOK)
     return Finding(ID, Status.FAIL, facts.host, observed, required, _LOOK)

@@ -1,4 +1,4 @@
-"""The same vLLM everywhere: digest, version, and real or simulated. What is not installed yet the plan will install."""
+"""The same vLLM everywhere: digest, version, real or simulated. What is missing the plan will install."""
 
 from __future__ import annotations
 
