@@ -27,16 +27,23 @@ class UnitSettings:
     user: str
 
 
-def command_file(command: HostCommand, *, deployment: str, generation: str) -> str:
+# The engine keeps the pid of the shell that becomes it. Pid, start time and boot id name one process for ever.
+_RECORD = r"""printf '%s %s %s\n' "$$" "$(sed 's/.*) //' "/proc/$$/stat" | cut -d ' ' -f 20)" \
+  "$(cat /proc/sys/kernel/random/boot_id)" >"$directory/record.new" && mv "$directory/record.new" "$directory/record"
+"""
+
+
+def command_file(command: HostCommand, settings: UnitSettings) -> str:
     """The shell script that becomes the engine: a clean, explicit environment and one argv, nothing inherited."""
-    env = (*command.env, ("BRINGUP_DEPLOYMENT", f"{deployment}/{generation}"))
+    env = (*command.env, ("BRINGUP_DEPLOYMENT", f"{settings.deployment}/{settings.generation}"))
     lines = [f"  {quote(f'{key}={value}')} \\" for key, value in env]
     lines += [f"  {quote(word)} \\" for word in command.argv[:-1]]
     return "\n".join(
         [
             "#!/bin/sh",
-            f"# {deployment}, generation {generation}, on {command.host}: written by bringup, replayed by rollback.",
-            "exec env -i \\",
+            f"# {settings.deployment}, generation {settings.generation}, on {command.host}: written by bringup.",
+            f"directory={quote(settings.directory)}",
+            f"{_RECORD}exec env -i \\",
             *lines,
             f"  {quote(command.argv[-1])}",
             "",

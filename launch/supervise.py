@@ -1,0 +1,96 @@
+"""Scripts that start, stop and look at the ranks of one host, and the readers of their answers. Pure.
+
+systemd runs them where it is PID 1; elsewhere a plain process group does, which is weaker: nothing limits it, and a
+reboot does not even leave a trace in a journal. The same `command.sh` and the same record serve both.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import inventory.facts
+from inventory.quoting import quote, quote_all
+from playbooks.plan import ABSENT, Action, Phase, Step
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+STOP_GRACE_S = 20
+LOG_PIECE_BYTES = 256 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class RankState:
+    """What a host says of its ranks: `state` is running, partial, dead, stopped or absent."""
+
+    generation: str
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """One look at a host: `log_size` is the size of the whole log, `piece` what came behind the asked offset."""
+
+    ranks: RankState
+    log_size: int
+    piece: bytes
+
+
+@cache
+def functions() -> str:
+    """The shell functions that every script here begins with."""
+    facts = Path(inventory.facts.__path__[0]) / "sh" / "deployment_processes.sh"
+    return facts.read_text() + (Path(__file__).parent / "programs" / "supervise.sh").read_text()
+
+
+def state_step(name: str, generation: str, *, state_dir: str, phase: Phase, deadline_s: float) -> Step:
+    """The step that ranks of `generation` run (phase START) or that none of this deployment do (phase STOP)."""
+    start = phase is Phase.START
+    probe = f"{_preamble(state_dir)}\ndeployment_state {quote(name)}"
+    if not start:
+        # Any generation: which one is current does not matter to a stop, and what is absent is stopped.
+        probe += " | sed -e 's/.* //' -e 's/^absent$/stopped/'"
+    verb = f"start_deployment {quote(name)}" if start else f"stop_deployment {quote(name)} {STOP_GRACE_S}"
+    return Step(
+        id=f"{'start' if start else 'stop'} {name}",
+        phase=phase,
+        why="the group starts together" if start else "a group is replaced as a whole",
+        probe=probe,
+        wanted=f"{generation} running" if start else "stopped",
+        script=f"{_preamble(state_dir)}\n{verb}\n",
+        summary=f"{'start' if start else 'stop'} the ranks of {name}",
+        action=Action.START if start else Action.STOP,
+        deadline_s=deadline_s,
+    )
+
+
+def look_script(name: str, offset: int, *, state_dir: str) -> str:
+    return f"{_preamble(state_dir)}\nlook {quote(name)} {offset} {LOG_PIECE_BYTES}\n"
+
+
+def read_look(answer: bytes) -> Look:
+    """Read the answer of `look_script`. Raises `ValueError` when it is not one."""
+    header, _, piece = answer.partition(b"\n")
+    state_line, tab, size = header.decode(errors="replace").partition("\t")
+    if not tab:
+        raise ValueError(f"not a state line: {header[:80]!r}")
+    return Look(read_state(state_line), int(size), piece)
+
+
+def read_state(line: str) -> RankState:
+    """Read `GENERATION STATE` or `absent`."""
+    generation, _, state = line.strip().rpartition(" ")
+    return RankState(generation, state or ABSENT)
+
+
+def stop_script(name: str, ports: Sequence[int], *, state_dir: str, grace_s: int = STOP_GRACE_S) -> str:
+    """Stop and prove: prints one line for everything that is left."""
+    words = quote_all([name, *ports])
+    return f"{_preamble(state_dir)}\nstop_deployment {quote(name)} {grace_s:d}\nwhat_is_left {words}\n"
+
+
+def _preamble(state_dir: str) -> str:
+    return f"state_dir={quote(state_dir)}\n{functions()}"

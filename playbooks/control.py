@@ -1,0 +1,129 @@
+"""The control machine's own identity, and the lock that one run of it holds on every host that it changes."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import secrets
+import socket
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from inventory.errors import BringupError, ChangeFailed, Locked, raise_all
+from playbooks.lock import ACQUIRED, Owner, acquire_script, is_stale, peek_script, read_owner, release_script
+
+if TYPE_CHECKING:
+    from inventory.fleet import Fleet
+    from inventory.transport.base import Transport
+
+LOCK_DEADLINE_S = 20.0
+
+
+def this_run(why: str) -> Owner:
+    """Describe the running process as the owner of locks; `run` is random and short enough to read aloud."""
+    import psutil  # noqa: PLC0415  (only runs that change something need it)
+
+    return Owner(
+        user=getpass.getuser(),
+        control=socket.gethostname(),
+        boot_id=Path("/proc/sys/kernel/random/boot_id").read_text().strip(),
+        pid=os.getpid(),
+        started=psutil.Process().create_time(),
+        since=now(),
+        why=why,
+        run=secrets.token_hex(4),
+    )
+
+
+def now() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+@contextmanager
+def locked(fleet: Fleet, hosts: Sequence[str], owner: Owner, state_dirs: Mapping[str, str]) -> Iterator[None]:
+    """Hold the lock of all `hosts`, or of none: raises `Locked` with who holds it since when, doing what.
+
+    The outcome of the block is appended to each host's audit log.
+    """
+    outcomes = fleet.each(lambda transport: _acquire(transport, owner, state_dirs[transport.host]), hosts)
+    errors = [outcome for outcome in outcomes.values() if isinstance(outcome, BringupError)]
+    taken = [host for host, outcome in outcomes.items() if outcome is None]
+    if errors:
+        _release(fleet, taken, owner, state_dirs, outcome="")
+        raise_all(errors)
+    outcome = "done"
+    try:
+        yield
+    except BaseException as error:
+        outcome = error.id if isinstance(error, BringupError) else type(error).__name__
+        raise
+    finally:
+        _release(fleet, taken, owner, state_dirs, outcome=outcome)
+
+
+def unlock(fleet: Fleet, state_dirs: Mapping[str, str]) -> dict[str, Owner | BringupError | None]:
+    """Break the lock of every host, whoever holds it; returns whose it was."""
+
+    def one(transport: Transport) -> Owner | None:
+        state_dir = state_dirs[transport.host]
+        holder = read_owner(transport.run(peek_script(state_dir=state_dir), timeout=LOCK_DEADLINE_S).text)
+        if holder:
+            transport.run(release_script(holder.run, state_dir=state_dir), timeout=LOCK_DEADLINE_S)
+        return holder
+
+    return fleet.each(one)
+
+
+def _acquire(transport: Transport, owner: Owner, state_dir: str) -> None:
+    script = acquire_script(owner, state_dir=state_dir)
+    for _ in range(2):
+        answer = transport.run(script, timeout=LOCK_DEADLINE_S)
+        if answer.exit_status != 0:
+            raise ChangeFailed(
+                "the state dir cannot be made",
+                id="state-dir",
+                observed=answer.stderr.decode(errors="replace").strip()[-300:],
+                required=f"{state_dir} writable by the login user, or `sudo -n` allowed",
+                next_command=f"on the host: sudo install -d -o $USER {state_dir}",
+                host=transport.host,
+            )
+        if answer.text.strip() == ACQUIRED:
+            return
+        holder = read_owner(answer.text)
+        if holder is None or not is_stale(holder, owner, _process_started):
+            break
+        transport.run(release_script(holder.run, state_dir=state_dir), timeout=LOCK_DEADLINE_S)
+    raise Locked(
+        "another run holds the lock of this host",
+        id="locked",
+        observed=str(holder or "a lock that is being taken right now"),
+        required="no other run on this host",
+        next_command=f"wait for it, or if it is gone for good: invoke unlock --hosts {transport.host}",
+        host=transport.host,
+    )
+
+
+def _release(
+    fleet: Fleet, hosts: Sequence[str], owner: Owner, state_dirs: Mapping[str, str], *, outcome: str
+) -> None:
+    """Give locks back; a host that does not answer any more keeps its lock, which is then stale."""
+    audit = f"{now()} {owner.user}@{owner.control} run {owner.run} {owner.why}: {outcome}" if outcome else ""
+    fleet.each(
+        lambda transport: transport.run(
+            release_script(owner.run, state_dir=state_dirs[transport.host], audit=audit),
+            timeout=LOCK_DEADLINE_S,
+        ),
+        hosts,
+    )
+
+
+def _process_started(pid: int) -> float | None:
+    import psutil  # noqa: PLC0415
+
+    try:
+        return psutil.Process(pid).create_time()
+    except psutil.NoSuchProcess:
+        return None

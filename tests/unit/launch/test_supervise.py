@@ -1,0 +1,146 @@
+"""Start, look, stop and prove with real processes: the engine here is a shell script that forks like one."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import time
+from pathlib import Path
+
+import pytest
+
+from launch.command import HostCommand
+from launch.supervise import look_script, read_look, read_state, state_step, stop_script
+from launch.unit import UnitSettings, command_file
+from playbooks.plan import Phase, Step
+from tests.unit.playbooks.sh import sh
+
+NAME = "trial"
+GENERATION = "abc123"
+
+ENGINE = """#!/bin/sh
+echo "env: $(env | sort | tr '\\n' ' ')"
+if [ "$MODE" = stubborn ]; then trap '' TERM; fi
+sleep 300 & sleep 301 &
+echo ready
+if [ "$MODE" = dies ]; then exit 3; fi
+wait
+"""
+
+
+@pytest.fixture
+def state_dir(tmp_path: Path) -> Path:
+    directory = tmp_path / "deployments" / NAME / GENERATION
+    directory.mkdir(parents=True)
+    (directory.parent / "current").symlink_to(GENERATION)
+    return tmp_path
+
+
+def start(state_dir: Path, mode: str) -> None:
+    directory = state_dir / "deployments" / NAME / GENERATION
+    engine = directory / "engine"
+    engine.write_text(ENGINE)
+    settings = UnitSettings(NAME, GENERATION, str(directory), "root")
+    command = HostCommand("h", (("MODE", mode), ("PATH", "/usr/bin:/bin")), ("/bin/sh", str(engine), "a b'$HOME"))
+    (directory / "command.sh").write_text(command_file(command, settings))
+    started = sh(step(state_dir, Phase.START).script)
+    assert started.returncode == 0, started.stderr
+
+
+def step(state_dir: Path, phase: Phase) -> Step:
+    return state_step(NAME, GENERATION, state_dir=str(state_dir), phase=phase, deadline_s=60)
+
+
+def state(state_dir: Path) -> str:
+    return sh(step(state_dir, Phase.START).probe).stdout.strip()
+
+
+def stop(state_dir: Path, *ports: int) -> str:
+    return sh(stop_script(NAME, ports, state_dir=str(state_dir), grace_s=1), timeout=60).stdout
+
+
+def wait_for(state_dir: Path, text: bytes) -> None:
+    log = state_dir / "deployments" / NAME / GENERATION / "log"
+    deadline = time.monotonic() + 10
+    while text not in (log.read_bytes() if log.exists() else b""):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def main_pid(state_dir: Path) -> int:
+    return int((state_dir / "deployments" / NAME / "current" / "record").read_text().split()[0])
+
+
+def test_start_look_stop_leaves_nothing(state_dir: Path) -> None:
+    assert state(state_dir) == f"{GENERATION} stopped"
+    start(state_dir, "plain")
+    try:
+        assert state(state_dir) == f"{GENERATION} running"
+        wait_for(state_dir, b"ready")
+        seen = read_look(sh(look_script(NAME, 0, state_dir=str(state_dir))).stdout.encode())
+        assert seen.ranks.state == "running"
+        assert b"ready" in seen.piece
+        assert seen.log_size == len(seen.piece)
+        rest = read_look(sh(look_script(NAME, seen.log_size, state_dir=str(state_dir))).stdout.encode())
+        assert rest.piece == b""
+    finally:
+        left = stop(state_dir)
+    assert left == ""
+    assert state(state_dir) == f"{GENERATION} stopped"
+
+
+def test_the_environment_is_the_plan_and_nothing_else(state_dir: Path) -> None:
+    start(state_dir, "plain")
+    try:
+        wait_for(state_dir, b"ready")
+        log = (state_dir / "deployments" / NAME / GENERATION / "log").read_text()
+        words = log.splitlines()[0].removeprefix("env: ").split()
+        names = {word.split("=")[0] for word in words}
+        assert names <= {"BRINGUP_DEPLOYMENT", "MODE", "PATH", "PWD", "OLDPWD", "_", "SHLVL"}
+    finally:
+        stop(state_dir)
+
+
+def test_orphans_of_a_killed_main_process_are_seen_and_swept(state_dir: Path) -> None:
+    start(state_dir, "plain")
+    wait_for(state_dir, b"ready")
+    os.kill(main_pid(state_dir), signal.SIGKILL)
+    time.sleep(0.2)
+    try:
+        assert state(state_dir) == f"{GENERATION} partial"
+    finally:
+        assert stop(state_dir) == ""
+    assert state(state_dir) == f"{GENERATION} stopped"
+
+
+def test_ranks_that_ended_by_themselves_are_dead_not_stopped(state_dir: Path) -> None:
+    start(state_dir, "dies")
+    wait_for(state_dir, b"ready")
+    time.sleep(0.2)
+    for pid in sh(f"pgrep -s {main_pid(state_dir)}").stdout.split():
+        os.kill(int(pid), signal.SIGKILL)
+    time.sleep(0.2)
+    assert state(state_dir) == f"{GENERATION} dead"
+    assert stop(state_dir) == ""
+
+
+def test_a_main_process_that_ignores_term_is_killed(state_dir: Path) -> None:
+    start(state_dir, "stubborn")
+    wait_for(state_dir, b"ready")
+    assert stop(state_dir) == ""
+    assert state(state_dir) == f"{GENERATION} stopped"
+
+
+def test_a_port_that_somebody_listens_on_is_left(state_dir: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        assert stop(state_dir, port) == f"port {port} is still listened on\n"
+    assert stop(state_dir, port) == ""
+
+
+def test_states_are_read() -> None:
+    assert read_state("absent\n").state == "absent"
+    assert read_state("abc running").generation == "abc"
+    with pytest.raises(ValueError, match="not a state line"):
+        read_look(b"sh: something else\n")
