@@ -1,0 +1,60 @@
+"""This machine as a host: the same framed scripts, given to a `/bin/sh` that we start."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import threading
+from pathlib import Path
+
+from inventory.transport import child
+from inventory.transport.framed import FramedTransport
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from inventory.transport.exchange import Ending, Exchange
+
+
+class LocalTransport(FramedTransport):
+    def __init__(self, host: str) -> None:
+        super().__init__(host)
+        self._lock = threading.Lock()
+        self._running: set[subprocess.Popen[bytes]] = set()
+
+    def open(self) -> None:
+        """Nothing to log in to."""
+
+    def close(self) -> None:
+        with self._lock:
+            running = tuple(self._running)
+        for process in running:
+            _kill_session(process.pid)
+
+    def _converse(self, exchange: Exchange) -> Ending:
+        process = child.start(["/bin/sh", "-s"])
+        with self._lock:
+            self._running.add(process)
+        try:
+            return child.converse(process, exchange)
+        finally:
+            if not exchange.done:
+                _kill_session(process.pid)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(child.EXIT_WAIT_S)
+            with self._lock:
+                self._running.discard(process)
+
+
+def _kill_session(leader: int) -> None:
+    """Kill all that still belongs to a session that we started; what made a session of its own lives on."""
+    for entry in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):  # it has ended meanwhile, or sudo made it somebody else's
+            if _session_of(entry.read_text(errors="replace")) == leader:
+                os.kill(int(entry.parent.name), signal.SIGKILL)
+
+
+def _session_of(stat: str) -> int:
+    """Field 6 of /proc/PID/stat, counted behind the name, which may hold spaces and parentheses."""
+    return int(stat.rpartition(")")[2].split()[3])
