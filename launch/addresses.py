@@ -73,6 +73,6 @@ def _no_address(host: Host, observed: str) -> CheckFailed:
         id="net.head_address",
         observed=observed,
         required="an address on an interface that is up, with a route to the other hosts",
-        next_command=f"set fabric_interface or fabric_address of {host.name} in the inventory, or: invoke probe --hosts {host.name}",
+        next_command=f"invoke probe --hosts {host.name}, or set its fabric_interface in the inventory",
         host=host.name,
     )

@@ -69,9 +69,7 @@ def render(
     return HostCommand(
         host=node.host,
         env=tuple(
-            sorted(
-                (key, _substitute(value, known)) for key, value in {**env, **_env(node, placement, program)}.items()
-            )
+            sorted((key, _substitute(value, known)) for key, value in {**env, **_env(node, placement, program)}.items())
         ),
         argv=(program.vllm, "serve", program.model_dir, *(_substitute(word, known) for word in words)),
     )

@@ -27,7 +27,7 @@ def states_ahead(generation: str, ranks: Mapping[str, RankState]) -> dict[str, t
     every start finds this generation stopped: vLLM never takes a lone rank back into its group.
     """
     if all_running(generation, ranks):
-        return {host: (STOPPED, f"{generation} {RUNNING}") for host in ranks}
+        return dict.fromkeys(ranks, (STOPPED, f"{generation} {RUNNING}"))
     return {
         host: (STOPPED if one.state in {STOPPED, ABSENT} else one.state, f"{generation} {STOPPED}")
         for host, one in ranks.items()

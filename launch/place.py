@@ -46,7 +46,13 @@ def place(hosts: Sequence[Host], facts: Mapping[str, HostFacts], layout: Layout)
         # vLLM would switch these to other modes by itself: write what it would do.
         balancing = LoadBalancing.INTERNAL
     nodes = tuple(
-        _node(index, host, hosts, facts, devices[host.name], layout, per_host, balancing)
+        _node(
+            index,
+            host,
+            address_of(host, hosts[1:] if index == 0 else hosts[:1], facts),
+            _ranks(index, per_host, devices[host.name], layout.tensor_parallel_size),
+            serves=index == 0 or balancing is LoadBalancing.HYBRID,
+        )
         for index, host in enumerate(hosts)
     )
     return Placement(
@@ -102,29 +108,14 @@ def _refuse_unequal(counts: Mapping[str, int], per_host: int, layout: Layout) ->
     raise_all(errors)
 
 
-def _node(  # noqa: PLR0913  (one host's share is made of all of these)
-    index: int,
-    host: Host,
-    hosts: Sequence[Host],
-    facts: Mapping[str, HostFacts],
-    devices: Sequence[Gpu],
-    layout: Layout,
-    per_host: int,
-    balancing: LoadBalancing,
-) -> Node:
-    others = hosts[1:] if index == 0 else hosts[:1]
-    address, interface = address_of(host, others, facts)
-    width = layout.tensor_parallel_size
-    return Node(
-        host=host.name,
-        node_rank=index,
-        address=address,
-        interface=interface,
-        ranks=tuple(
-            _rank(index * per_host + local, local, devices[local * width : (local + 1) * width])
-            for local in range(per_host)
-        ),
-        serves=index == 0 or balancing is LoadBalancing.HYBRID,
+def _node(index: int, host: Host, address: tuple[str, str], ranks: tuple[Rank, ...], *, serves: bool) -> Node:
+    return Node(host=host.name, node_rank=index, address=address[0], interface=address[1], ranks=ranks, serves=serves)
+
+
+def _ranks(index: int, per_host: int, devices: Sequence[Gpu], width: int) -> tuple[Rank, ...]:
+    return tuple(
+        _rank(index * per_host + local, local, devices[local * width : (local + 1) * width])
+        for local in range(per_host)
     )
 
 

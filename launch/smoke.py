@@ -51,7 +51,7 @@ def read_answer(endpoint: Endpoint, completed: Completed) -> Answer:
     """Read what the script printed; anything but the expected line is an error that quotes it."""
     try:
         answers = json.loads(completed.text)
-        failed = next((one["error"] if "error" in one else "no token" for one in answers if not one["ok"]), "")
+        failed = next((one.get("error", "no token") for one in answers if not one["ok"]), "")
         if failed:
             return Answer(endpoint, ok=False, text="", seconds=None, error=failed)
         slowest = max(float(one["seconds"]) for one in answers)

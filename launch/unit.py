@@ -7,9 +7,11 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from inventory.quoting import quote
+from inventory.quoting import quote, quote_all
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from jinja2 import Environment
 
     from launch.command import HostCommand
@@ -36,19 +38,28 @@ _RECORD = r"""printf '%s %s %s\n' "$$" "$(sed 's/.*) //' "/proc/$$/stat" | cut -
 def command_file(command: HostCommand, settings: UnitSettings) -> str:
     """The shell script that becomes the engine: a clean, explicit environment and one argv, nothing inherited."""
     env = (*command.env, ("BRINGUP_DEPLOYMENT", f"{settings.deployment}/{settings.generation}"))
-    lines = [f"  {quote(f'{key}={value}')} \\" for key, value in env]
-    lines += [f"  {quote(word)} \\" for word in command.argv[:-1]]
+    lines = [quote(f"{key}={value}") for key, value in env]
+    lines += [quote_all(words) for words in _by_option(command.argv)]
     return "\n".join(
         [
             "#!/bin/sh",
             f"# {settings.deployment}, generation {settings.generation}, on {command.host}: written by bringup.",
             f"directory={quote(settings.directory)}",
             f"{_RECORD}exec env -i \\",
-            *lines,
-            f"  {quote(command.argv[-1])}",
+            " \\\n".join(f"  {line}" for line in lines),
             "",
         ]
     )
+
+
+def _by_option(argv: Sequence[str]) -> list[list[str]]:
+    """Group the words so that an option and its values stand on one line."""
+    groups = [list(argv[:3])]
+    for word in argv[3:]:
+        if word.startswith("-"):
+            groups.append([])
+        groups[-1].append(word)
+    return groups
 
 
 def unit_file(settings: UnitSettings) -> str:
@@ -76,7 +87,7 @@ def systemd_path(text: str) -> str:
 
 @cache
 def _environment() -> Environment:
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined  # noqa: PLC0415  (only a deploy needs it)
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),

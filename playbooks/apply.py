@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from inventory.fleet import Fleet
+
     from inventory.transport.base import Completed, Transport
 
 Progress = Callable[[Change, Event], None]
@@ -47,9 +48,7 @@ def finish_running_jobs(transport: Transport, *, state_dir: str, told: Callable[
         transport.run(follow_script(job, state_dir=state_dir), timeout=24 * 3600)
 
 
-def _apply_on(
-    transport: Transport, changes: Sequence[Change], job: str, state_dir: str, progress: Progress
-) -> None:
+def _apply_on(transport: Transport, changes: Sequence[Change], job: str, state_dir: str, progress: Progress) -> None:
     reader = _EventReader(changes, progress)
     completed = transport.run(
         start_script(job, phase_script(changes), state_dir=state_dir),
@@ -89,7 +88,7 @@ class _EventReader:
 
     def raise_if_failed(self, host: str, completed: Completed, output: str) -> None:
         if self._ended:
-            raise _failure(host, *self._ended, completed.stderr.decode(errors="replace"), output)
+            raise _failure(host, self._ended, completed.stderr.decode(errors="replace"), output)
         if self._lost or completed.exit_status in {124, 137}:
             raise HostUnreachable(
                 "the job on the host ended without a record" if self._lost else "the job did not end in time",
@@ -111,9 +110,8 @@ class _EventReader:
             )
 
 
-def _failure(  # noqa: PLR0913  (the parts of one sentence)
-    host: str, event: Event, change: Change, detail: str, last_output: str, output: str
-) -> ChangeFailed:
+def _failure(host: str, ended: tuple[Event, Change, str], last_output: str, output: str) -> ChangeFailed:
+    event, change, detail = ended
     if event is Event.DRIFT:
         return ChangeFailed(
             f"{change.id} is not as it was when the plan was made; nothing of it was changed",

@@ -17,6 +17,7 @@ from playbooks.lock import ACQUIRED, Owner, acquire_script, is_stale, peek_scrip
 
 if TYPE_CHECKING:
     from inventory.fleet import Fleet
+
     from inventory.transport.base import Transport
 
 LOCK_DEADLINE_S = 20.0
@@ -24,7 +25,7 @@ LOCK_DEADLINE_S = 20.0
 
 def this_run(why: str) -> Owner:
     """Describe the running process as the owner of locks; `run` is random and short enough to read aloud."""
-    import psutil  # noqa: PLC0415  (only runs that change something need it)
+    import psutil
 
     return Owner(
         user=getpass.getuser(),
@@ -106,9 +107,7 @@ def _acquire(transport: Transport, owner: Owner, state_dir: str) -> None:
     )
 
 
-def _release(
-    fleet: Fleet, hosts: Sequence[str], owner: Owner, state_dirs: Mapping[str, str], *, outcome: str
-) -> None:
+def _release(fleet: Fleet, hosts: Sequence[str], owner: Owner, state_dirs: Mapping[str, str], *, outcome: str) -> None:
     """Give locks back; a host that does not answer any more keeps its lock, which is then stale."""
     audit = f"{now()} {owner.user}@{owner.control} run {owner.run} {owner.why}: {outcome}" if outcome else ""
     fleet.each(
@@ -121,7 +120,7 @@ def _release(
 
 
 def _process_started(pid: int) -> float | None:
-    import psutil  # noqa: PLC0415
+    import psutil
 
     try:
         return psutil.Process(pid).create_time()

@@ -7,9 +7,9 @@ control machine and is gone, or when it was taken and never signed. Anything els
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-import json
 
 from inventory.quoting import quote
 

@@ -56,7 +56,6 @@ def main() -> None:
     for thread in threads:
         thread.join(max(0.0, deadline - time.monotonic()))
     answers += [{"ok": False, "error": f"no answer in {timeout_s:g} s"}] * (count - len(answers))
-    print(json.dumps(answers))
 
 
 if __name__ == "__main__":

@@ -6,6 +6,4 @@ import subprocess
 
 
 def sh(script: str, *, timeout: float = 20) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        ["/bin/sh", "-s"], input=script, capture_output=True, text=True, timeout=timeout, check=False
-    )
+    return subprocess.run(["/bin/sh", "-s"], input=script, capture_output=True, text=True, timeout=timeout, check=False)

@@ -51,7 +51,12 @@ def test_changes_are_made_in_order_and_reported(tmp_path: Path) -> None:
         change(tmp_path, "b", f"ls {tmp_path}/a && touch {tmp_path}/b"),
     )
     assert done.returncode == 0, done.stderr
-    assert [(e[0], e[1]) for e in events(done)] == [("begin", "0"), ("done", "0"), ("begin", "1"), ("done", "1")]
+    assert [(e[0], e[1]) for e in events(done)] == [
+        ("begin", "0"),
+        ("done", "0"),
+        ("begin", "1"),
+        ("done", "1"),
+    ]
     assert not (tmp_path / "injected").exists()
 
 
@@ -88,9 +93,7 @@ def test_a_hanging_change_ends_at_its_deadline(tmp_path: Path) -> None:
 def following(tmp_path: Path, script: str) -> Iterator[subprocess.Popen[str]]:
     """A follower of job `j`, once the job is on record."""
     job = start_script("j", phase_script([change(tmp_path, "a", script)]), state_dir=str(tmp_path))
-    with subprocess.Popen(
-        ["/bin/sh", "-s"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as follower:
+    with subprocess.Popen(["/bin/sh", "-s"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as follower:
         assert follower.stdin
         follower.stdin.write(job)
         follower.stdin.close()

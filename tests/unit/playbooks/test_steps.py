@@ -25,7 +25,11 @@ def kinds(base: Path) -> list[Step]:
     return [
         directory(f"{base}/{HOSTILE}/folder", mode="0750", why="test"),
         file(
-            f"{base}/{HOSTILE}/file", f"{HOSTILE}\n$(id)\nEND\n", mode="0640", why="test", phase=Phase.PROVISION
+            f"{base}/{HOSTILE}/file",
+            f"{HOSTILE}\n$(id)\nEND\n",
+            mode="0640",
+            why="test",
+            phase=Phase.PROVISION,
         ),
         symlink(f"{base}/link", HOSTILE, why="test", phase=Phase.STAGE),
     ]

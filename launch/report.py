@@ -1,0 +1,115 @@
+"""What the operator sees: talk and progress on stderr, data on stdout, readable without colour."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from playbooks.finding import Status
+
+if TYPE_CHECKING:
+    from inventory.errors import BringupError
+    from playbooks.finding import Finding
+    from playbooks.phase_script import Event
+    from playbooks.plan import Change, Plan
+
+FORMAT_VERSION = 1
+_STYLES = {Status.FAIL: "bold red", Status.UNKNOWN: "bold red", Status.WARN: "yellow", Status.PASS: "green"}
+
+
+@dataclass(slots=True)
+class Report:
+    """Progress of one run. `seconds` keeps how long each phase took, for the last lines of a deploy."""
+
+    quiet: bool = False
+    seconds: dict[str, float] = field(default_factory=dict)
+    _console: Console = field(default_factory=lambda: Console(stderr=True, highlight=False, soft_wrap=True))
+
+    @contextmanager
+    def phase(self, title: str) -> Iterator[None]:
+        """Head the lines of a phase and take its time."""
+        self.say(f"==> {title}", style="bold")
+        began = time.monotonic()
+        try:
+            yield
+        finally:
+            self.seconds[title] = time.monotonic() - began
+
+    def say(self, text: str, *, style: str = "") -> None:
+        if not self.quiet:
+            self._console.print(Text(text, style=style))
+
+    def error(self, error: BringupError) -> None:
+        self._console.print(Text(str(error), style="red"))
+
+    def findings(self, findings: Sequence[Finding]) -> None:
+        """Show what does not pass, the same finding of several hosts once, and count the rest."""
+        for finding, hosts in grouped(findings):
+            if finding.status in _STYLES and finding.status is not Status.PASS:
+                self.say(_finding_text(finding, hosts), style=_STYLES[finding.status])
+        counts = {status: sum(one.status is status for one in findings) for status in Status}
+        self.say("checks: " + ", ".join(f"{count} {status}" for status, count in counts.items() if count))
+
+    def plan(self, plan: Plan) -> None:
+        """Show every change of every host."""
+        if plan.empty:
+            self.say(
+                f"nothing to change: {plan.deployment} is as planned on {', '.join(plan.hosts)}",
+                style="green",
+            )
+            return
+        table = Table("host", "phase", "action", "change", box=None, pad_edge=False)
+        for change in plan.changes:
+            table.add_row(change.host, change.phase, change.action, Text(change.summary, overflow="fold"))
+        if not self.quiet:
+            self._console.print(table)
+
+    def change(self, change: Change, event: Event) -> None:
+        if event != "begin":
+            self.say(f"{change.host}: {change.summary}: {event}")
+
+    def timings(self) -> None:
+        parts = [f"{title.lower()} {seconds:.1f} s" for title, seconds in self.seconds.items()]
+        self.say("took: " + ", ".join(parts))
+
+
+def grouped(findings: Sequence[Finding]) -> list[tuple[Finding, tuple[str, ...]]]:
+    """Unite findings that differ in the host alone, the gravest first."""
+    order = [Status.FAIL, Status.UNKNOWN, Status.WARN, Status.SKIP, Status.PASS]
+    groups: dict[tuple[str, ...], tuple[Finding, list[str]]] = {}
+    for finding in sorted(findings, key=lambda one: order.index(one.status)):
+        key = (finding.check, finding.status, finding.observed, finding.required)
+        groups.setdefault(key, (finding, []))[1].append(finding.host)
+    return [(finding, tuple(host for host in hosts if host)) for finding, hosts in groups.values()]
+
+
+def _finding_text(finding: Finding, hosts: Sequence[str]) -> str:
+    return (
+        f"{finding.status.upper()} {finding.check} on {', '.join(hosts) or 'the gang'}\n"
+        f"  observed: {finding.observed}\n  required: {finding.required}\n  next: {finding.remedy}"
+    )
+
+
+def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print data as aligned columns on stdout."""
+    table = Table(*columns, box=None, pad_edge=False)
+    for row in rows:
+        table.add_row(*(Text(cell, overflow="fold") for cell in row))
+    Console(highlight=False, soft_wrap=not sys.stdout.isatty()).print(table)
+
+
+def print_json(kind: str, data: object) -> None:
+    """Print `data` as one JSON document on stdout; `kind` and `format_version` say what it is."""
+    from pydantic_core import to_jsonable_python
+
+    document = {"format_version": FORMAT_VERSION, "kind": kind, "data": to_jsonable_python(data)}
+    sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
