@@ -35,9 +35,7 @@ _SECRET = re.compile(r"(?:TOKEN|SECRET|PASSW(?:OR)?D|API_?KEY|CREDENTIALS?)$", r
 
 def host_name(text: str) -> str:
     if not _NAME.fullmatch(text) or len(text) > MAX_NAME or text.lower() in RESERVED_NAMES:
-        raise ValueError(
-            "letters, digits, '.', '_' and '-', not starting with '.' or '-', and not the word all"
-        )
+        raise ValueError("letters, digits, '.', '_' and '-', not starting with '.' or '-', and not the word all")
     return text
 
 
@@ -93,9 +91,7 @@ def hops(text: str) -> tuple[tuple[str, str, int | None], ...]:
         if match is None:
             raise ValueError("[user@]host[:port], several separated by commas, or none")
         name, host, number = match.groups()
-        found.append(
-            (user(name) if name else "", address(host.strip("[]")), port(int(number)) if number else None)
-        )
+        found.append((user(name) if name else "", address(host.strip("[]")), port(int(number)) if number else None))
     return tuple(found)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 from inventory import names
 from inventory.secret import Url
@@ -27,6 +27,10 @@ def _url(value: Url) -> Url:
     return value
 
 
+def _number_as_text(value: object) -> object:
+    return str(value) if type(value) is int else value
+
+
 HostName: TypeAlias = Annotated[str, AfterValidator(names.host_name)]
 Address: TypeAlias = Annotated[str, AfterValidator(names.address)]
 FabricAddress: TypeAlias = Annotated[str, AfterValidator(names.fabric_address)]
@@ -39,7 +43,7 @@ StateDir: TypeAlias = Annotated[str, AfterValidator(names.state_dir)]
 Registry: TypeAlias = Annotated[str, AfterValidator(names.registry)]
 HttpUrl: TypeAlias = Annotated[Url, AfterValidator(_url)]
 Variable: TypeAlias = Annotated[str, AfterValidator(names.variable)]
-VariableValue: TypeAlias = Annotated[str, AfterValidator(names.variable_value)]
+VariableValue: TypeAlias = Annotated[str, BeforeValidator(_number_as_text), AfterValidator(names.variable_value)]
 TransportName: TypeAlias = Literal["auto", "ssh", "openssh", "local"]
 
 
@@ -91,9 +95,9 @@ class GroupEntry(Strict):
 class InventoryFile(Strict):
     """`hosts.yaml` as it is written."""
 
-    defaults: Settings = Settings()
-    hosts: dict[str, HostEntry | None] = {}
-    groups: dict[HostName, GroupEntry | None] = {}
+    defaults: Settings | None = None
+    hosts: dict[str, HostEntry | None] | None = None
+    groups: dict[HostName, GroupEntry | None] | None = None
 
 
 def _address_of(data: dict[str, Any]) -> str:
