@@ -1,11 +1,11 @@
-"""`HostFacts`: everything that one framed script tells of one host. One subject a class; readers in the files beside."""
+"""`HostFacts`: what one framed script tells of one host. One subject a class; readers in the files beside."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal
 
-from inventory.facts.base import Maybe
+from inventory.facts.base import Maybe, Unknown, Why
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,8 @@ class Gpus:
     driver: str | None
     runtime_ceiling: str | None  # highest CUDA (ROCm) that the driver can run
     devices: tuple[Gpu, ...]
-    simulated: bool  # the tool says that it belongs to the lab
+    simulated: bool  # the host says that it belongs to the lab
+    hidden: tuple[str, ...] = ()  # PCI addresses of the vendor's GPUs that its driver does not show
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,3 +192,11 @@ class HostFacts:
     deployments: Maybe[tuple[RunningDeployment, ...]]
     noise: str
     seconds: float
+    simulated: bool = False  # a lab host: its hardware is made up
+
+    def file_system(self, path: str) -> Maybe[FileSystem]:
+        """What `path` lies on; `path` must have been asked for. One on a server that hangs is unknown alone."""
+        if isinstance(self.file_systems, Unknown):
+            return self.file_systems
+        found = (one for one in self.file_systems if one.asked == path)
+        return next(found, Unknown(Why.TIMED_OUT, f"no answer about {path}"))

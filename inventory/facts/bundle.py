@@ -1,0 +1,54 @@
+"""A whole answer of the gathering script, read into `HostFacts`. Pure: a saved answer reads the same without a host."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from inventory.facts.answers import Answers, first_line, unframe
+from inventory.facts.base import Maybe, Unknown, Why
+from inventory.facts.cpu import read_cpu
+from inventory.facts.deployments import read_deployments
+from inventory.facts.disks import read_file_systems
+from inventory.facts.gpu.none import read_gpus
+from inventory.facts.host import HostFacts
+from inventory.facts.network import read_listeners, read_network
+from inventory.facts.numa import read_memory, read_numa
+from inventory.facts.software import read_software
+from inventory.facts.system import Sent, is_simulated, read_system
+
+T = TypeVar("T")
+
+
+def read(  # noqa: PLR0913  (what the transport measured, by name)
+    answer: bytes, *, host: str, noise: bytes, seconds: float, sent_at: float, received_at: float
+) -> HostFacts:
+    """Every fact, or why it is unknown. Never raises, whatever `answer` holds."""
+    answers = unframe(answer)
+    sent = Sent(sent_at, received_at)
+    numa = attempt(read_numa, answers)
+    file_systems = attempt(read_file_systems, answers)
+    return HostFacts(
+        host=host,
+        system=attempt(lambda all_: read_system(all_, sent), answers),
+        cpu=attempt(read_cpu, answers),
+        numa=numa,
+        memory=attempt(lambda all_: read_memory(all_, numa, file_systems), answers),
+        file_systems=file_systems,
+        network=attempt(read_network, answers),
+        listeners=attempt(read_listeners, answers),
+        gpus=attempt(lambda all_: read_gpus(all_, numa), answers),
+        software=attempt(read_software, answers),
+        deployments=attempt(read_deployments, answers),
+        noise=first_line(noise)[:80],
+        seconds=seconds,
+        simulated=is_simulated(answers),
+    )
+
+
+def attempt(read_subject: Callable[[Answers], Maybe[T]], answers: Answers) -> Maybe[T]:
+    """A subject that came in a form that its reader does not know is unknown; the others are read."""
+    try:
+        return read_subject(answers)
+    except (ValueError, LookupError, TypeError, ArithmeticError) as error:
+        return Unknown(Why.UNREADABLE, first_line(str(error).encode()) or type(error).__name__)

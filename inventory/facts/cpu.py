@@ -1,0 +1,143 @@
+"""CPUs and physical cores, counted from /sys/devices/system/cpu.
+
+Never by multiplying what `lscpu` prints: sockets x cores is wrong with offline CPUs, books and drawers, hybrid
+processors and conflicting package ids.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from inventory.facts.answers import Answers
+from inventory.facts.base import Maybe, Unknown, Why
+from inventory.facts.cpulist import parse_list, parse_mask
+from inventory.facts.host import Cpu
+
+TOPOLOGY = re.compile(r"/cpu(\d{1,6})/topology/([a-z_]+):(.*)")
+EACH_ONLINE = re.compile(r"/cpu(\d{1,6})/online:(\d)")
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """Where a CPU sits, as far as the kernel tells. Books and drawers are s390's."""
+
+    drawer: str = ""
+    book: str = ""
+    package: str = ""
+    core: str = ""
+    siblings: tuple[int, ...] = ()
+
+    @property
+    def socket(self) -> tuple[str, str, str]:
+        return self.drawer, self.book, self.package
+
+
+def read_cpu(answers: Answers) -> Maybe[Cpu]:
+    """The host's CPUs, and those that a process we start may use."""
+    online = read_online(answers)
+    if isinstance(online, Unknown):
+        return online
+    allowed = answers.text("processor.allowed")
+    if isinstance(allowed, Unknown):
+        return allowed
+    positions = read_positions(answers)
+    usable = tuple(sorted(set(online) & set(parse_list(allowed))))
+    if not usable:
+        return Unknown(Why.UNREADABLE, f"allowed CPUs {allowed.strip()[:60]!r}, none of them online")
+    return Cpu(
+        model=read_model(answers),
+        sockets=len({positions[cpu].socket for cpu in online if cpu in positions and positions[cpu].package}),
+        online=online,
+        allowed=usable,
+        physical_cores=count_cores(positions, usable),
+        physical_cores_machine=count_cores(positions, online),
+    )
+
+
+def read_online(answers: Answers) -> Maybe[tuple[int, ...]]:
+    """The online CPUs; kernels before 2.6.26 have no list, only a file for each CPU that can be switched off."""
+    text = answers.text("processor.online")
+    if not isinstance(text, Unknown):
+        return parse_list(text)
+    told = cpus_with_topology(answers) or cpus_in_cpuinfo(answers)
+    each = answers.text("processor.online-each")
+    off = () if isinstance(each, Unknown) else (int(cpu) for cpu, on in EACH_ONLINE.findall(each) if on == "0")
+    return tuple(sorted(told - set(off))) or text
+
+
+def cpus_with_topology(answers: Answers) -> set[int]:
+    return set(read_positions(answers))
+
+
+def cpus_in_cpuinfo(answers: Answers) -> set[int]:
+    text = answers.text("processor.cpuinfo")
+    return (
+        set()
+        if isinstance(text, Unknown)
+        else {int(cpu) for cpu in re.findall(r"(?m)^processor\s*:\s*(\d{1,6})$", text)}
+    )
+
+
+def read_positions(answers: Answers) -> dict[int, Position]:
+    """The position of every CPU that has one: offline CPUs have none."""
+    positions: dict[int, Position] = {}
+    for name in ("processor.topology", "processor.siblings"):
+        text = answers.text(name)
+        for cpu, field, value in TOPOLOGY.findall("" if isinstance(text, Unknown) else text):
+            positions[int(cpu)] = placed(positions.get(int(cpu), Position()), field, value.strip("\0 "))
+    return positions
+
+
+def placed(position: Position, field: str, value: str) -> Position:
+    match field:
+        case "thread_siblings_list":
+            return replace(position, siblings=parse_list(value))
+        case "thread_siblings":
+            return replace(position, siblings=parse_mask(value))
+        case "physical_package_id" | "core_id" | "book_id" | "drawer_id":
+            # -1: the kernel does not know.
+            return position if value.startswith("-") else with_id(position, field, value)
+        case _:
+            return position
+
+
+def with_id(position: Position, field: str, value: str) -> Position:
+    match field:
+        case "physical_package_id":
+            return replace(position, package=value)
+        case "core_id":
+            return replace(position, core=value)
+        case "book_id":
+            return replace(position, book=value)
+        case _:
+            return replace(position, drawer=value)
+
+
+def count_cores(positions: Mapping[int, Position], cpus: Iterable[int]) -> int:
+    """Distinct cores among `cpus`."""
+    return len({core_of(cpu, positions.get(cpu, Position())) for cpu in cpus})
+
+
+def core_of(cpu: int, position: Position) -> object:
+    """What names a core: its threads where the kernel lists them, else its ids; a CPU that has neither is one."""
+    if position.siblings:
+        return position.siblings
+    if position.core:
+        return (*position.socket, position.core)
+    return cpu
+
+
+def read_model(answers: Answers) -> str:
+    """The model's name; empty if nobody tells it. lscpu knows ARM's names, which /proc/cpuinfo does not hold."""
+    for name, pattern in (
+        ("processor.lscpu", r"(?m)^\s*(?:BIOS )?Model name:\s*(.+)$"),
+        ("processor.cpuinfo", r"(?m)^(?:model name|cpu|Processor|Hardware)\s*:\s*(.+)$"),
+    ):
+        text = answers.text(name)
+        found = () if isinstance(text, Unknown) else re.finditer(pattern, text)
+        models = [model for match in found if (model := str(match[1]).strip()) not in {"", "-"}]
+        if models:
+            return models[0]
+    return ""

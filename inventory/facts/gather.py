@@ -1,0 +1,142 @@
+"""One script tells all facts of a host, in one round trip.
+
+Every section runs beside the others in a process of its own with its own deadline, so a tool that hangs costs only what
+it would have told. The script needs a POSIX shell and the usual small programs, no Python; it leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import PurePosixPath
+
+from inventory.facts import gpu
+from inventory.facts.bundle import read
+from inventory.facts.host import HostFacts
+from inventory.quoting import quote
+from inventory.transport.base import Transport
+
+END_OF_SECTIONS = "BRINGUP_END_OF_SECTIONS"
+
+# Each section and its deadline as a share of `Asked.seconds`: what only reads files of the kernel answers at once.
+SECTIONS: tuple[tuple[str, float], ...] = (
+    *((name, 1.0) for name in gpu.SECTIONS),
+    ("system", 0.5),
+    ("processor", 0.5),
+    ("pci", 0.5),
+    ("network", 0.5),
+    ("listeners", 0.5),
+    ("disks", 0.5),
+    ("software", 0.5),
+    ("containers", 0.5),
+    ("sudo", 0.5),
+    ("state", 0.5),
+    ("deployments", 0.5),
+)
+PIECES = (
+    "sh/limited",
+    "sh/items",
+    "sh/system",
+    "sh/processor",
+    "sh/pci",
+    *gpu.PIECES,
+    "sh/network",
+    "sh/disks",
+    "sh/software",
+    "sh/deployment_processes",
+    "sh/state",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What to look at besides what every host is asked.
+
+    `paths` are absolute; `state_dir`, /tmp and /dev/shm are always among them. `addresses` (or names) are those of the
+    other hosts: the routes to them. `seconds` is the longest that any section may take. Raises `ValueError` for a
+    path or an address that cannot be one.
+    """
+
+    state_dir: str = "/var/lib/bringup"
+    paths: tuple[str, ...] = ()
+    addresses: tuple[str, ...] = ()
+    seconds: int = 20
+
+    def __post_init__(self) -> None:
+        for path in (self.state_dir, *self.paths):
+            if not PurePosixPath(path).is_absolute() or not path.isprintable():
+                raise ValueError(f"not an absolute path: {path!r}")
+        for address in self.addresses:
+            if not re.fullmatch(r"[0-9A-Za-z][0-9A-Za-z._:%-]*|::[0-9A-Fa-f.:]*", address):
+                raise ValueError(f"not an address or a host name: {address!r}")
+        if self.seconds < 1:
+            raise ValueError(f"a deadline of {self.seconds} s")
+
+    @property
+    def all_paths(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys((self.state_dir, *self.paths, "/tmp", "/dev/shm")))  # noqa: S108
+
+    @property
+    def whole_seconds(self) -> int:
+        """Until the script ends even if a process can not be killed."""
+        return self.seconds + 4
+
+
+def piece(name: str) -> str:
+    """The shell functions of inventory/facts/<name>.sh, for other scripts too."""
+    text = resources.files("inventory.facts").joinpath(f"{name}.sh").read_text(encoding="utf-8")
+    return text.removeprefix("# shellcheck shell=sh\n")
+
+
+def script(asked: Asked) -> str:
+    """The script that gathers everything: POSIX sh, the same for every host that is asked the same."""
+    starts = "".join(f"section {name} {deadline(asked, share)}\n" for name, share in SECTIONS)
+    return "\n".join(
+        (
+            f"whole_seconds={asked.whole_seconds}",
+            piece("sh/limited"),
+            piece("sh/begin"),
+            f"cat >.sections <<'{END_OF_SECTIONS}'\n{sections(asked)}{END_OF_SECTIONS}",
+            starts,
+            piece("sh/end"),
+        )
+    )
+
+
+def deadline(asked: Asked, share: float) -> int:
+    return max(1, round(asked.seconds * share))
+
+
+def sections(asked: Asked) -> str:
+    """The functions that each section's own shell is given, and the call of the one it was started for."""
+    return "\n".join(
+        (
+            f"state_dir={quote(asked.state_dir)}",
+            calls("asked_paths", asked.all_paths),
+            calls("asked_addresses", asked.addresses),
+            *(piece(name) for name in PIECES),
+            '"$1"\n',
+        )
+    )
+
+
+def calls(name: str, words: tuple[str, ...]) -> str:
+    """A function that calls the command it is given, or `route_to`, once with each of `words`."""
+    body = "".join(f'    "$1" {quote(word)}\n' for word in words) or "    :\n"
+    return f"{name}() {{\n{body}}}\n"
+
+
+def gather(transport: Transport, asked: Asked, *, sudo: bool = False) -> HostFacts:
+    """Ask the host everything; raises `HostUnreachable` if it does not answer."""
+    sent_at = time.time()
+    done = transport.run(script(asked), timeout=asked.whole_seconds + 10, sudo=sudo)
+    return read(
+        done.stdout,
+        host=transport.host,
+        noise=done.noise,
+        seconds=done.seconds,
+        sent_at=sent_at,
+        received_at=time.time(),
+    )

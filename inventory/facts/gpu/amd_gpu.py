@@ -1,0 +1,23 @@
+"""What AMD's tools and the kernel tell of GPUs, before it is joined with the PCI bus."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class AmdGpu:
+    """One GPU as HIP counts them: a partition where the card is partitioned, a die where it has several."""
+
+    name: str
+    uuid: str
+    memory_bytes: int | None
+    pci_address: str  # normalised; empty where not told
+    numa_node: int | None
+    gfx: str | None  # "gfx942"
+
+
+@dataclass(frozen=True, slots=True)
+class AmdAnswer:
+    driver: str | None
+    gpus: tuple[AmdGpu, ...]

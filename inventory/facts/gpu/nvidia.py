@@ -1,0 +1,112 @@
+"""NVIDIA GPUs: nvidia-smi's answers joined with the PCI bus and the NUMA nodes."""
+
+from __future__ import annotations
+
+from inventory.facts.answers import Answers
+from inventory.facts.base import Maybe, Unknown, Why
+from inventory.facts.gpu.nvidia_csv import parse_capabilities, parse_csv, parse_listing
+from inventory.facts.gpu.nvidia_failures import find_failure
+from inventory.facts.gpu.nvidia_xml import NvidiaAnswer, NvidiaGpu, parse_xml
+from inventory.facts.gpu.pci import NVIDIA, PciDevice, gpus_of
+from inventory.facts.gpu.topology import Affinity, cpu_node, parse_affinities
+from inventory.facts.host import Gpu, Gpus, NumaNode
+from inventory.facts.system import is_simulated
+
+ANSWERS = (("nvidia.xml", parse_xml), ("nvidia.csv", parse_csv), ("nvidia.list", parse_listing))
+
+
+def read_nvidia(answers: Answers, pci: tuple[PciDevice, ...], nodes: tuple[NumaNode, ...]) -> Maybe[Gpus]:
+    """The host's NVIDIA GPUs, or why nvidia-smi does not tell them."""
+    answer = first_answer(answers)
+    if isinstance(answer, Unknown):
+        return answer
+    capability = answers.text("nvidia_capability.csv")
+    capabilities = {} if isinstance(capability, Unknown) else parse_capabilities(capability)
+    matrix = answers.text("nvidia_topology.matrix")
+    affinities = {} if isinstance(matrix, Unknown) else parse_affinities(matrix)
+    where = Places({one.address: one for one in pci}, affinities, nodes)
+    shown = {one.pci_address for one in answer.gpus}
+    return Gpus(
+        vendor="nvidia",
+        driver=answer.driver,
+        runtime_ceiling=answer.cuda,
+        devices=tuple(
+            gpu_fact(index, one, where.node_of(index, one.pci_address), capabilities.get(one.pci_address))
+            for index, one in enumerate(answer.gpus)
+        ),
+        simulated=is_simulated(answers),
+        hidden=tuple(one.address for one in gpus_of(NVIDIA, pci) if "" not in shown and one.address not in shown),
+    )
+
+
+def first_answer(answers: Answers) -> Maybe[NvidiaAnswer]:
+    """The fullest answer that lists a GPU; else the failure that the tool, or the kernel's log, names."""
+    for name, parse in ANSWERS:
+        item = answers.item(name)
+        if not isinstance(item, Unknown):
+            answer = parse(item.text)
+            if not isinstance(answer, Unknown) and answer.gpus:
+                return answer
+    return failure(answers)
+
+
+def failure(answers: Answers) -> Unknown:
+    """Why nvidia-smi lists nothing. A kernel log that names a GPU off the bus explains the tool's vaguer words."""
+    asked = answers.item("nvidia.xml")
+    if isinstance(asked, Unknown):
+        return asked
+    if asked.status == 127:
+        return Unknown(Why.MISSING_TOOL, "nvidia-smi is not installed")
+    said = "\n".join(texts(answers, "nvidia.xml", "nvidia.csv", "nvidia.list", "nvidia.text"))
+    named = find_failure(said)
+    logged = find_failure("\n".join(texts(answers, "nvidia.kernel")))
+    if logged and (named is None or named.name in {"one_gpu_lost", "no_devices", "gpu_lost"}):
+        named = logged
+    if named is None:
+        return asked.reason if asked.status or not asked.out.strip() else Unknown(Why.UNREADABLE, asked.complaint)
+    why = Why.REFUSED if named.name == "no_permission" else Why.UNREADABLE
+    return Unknown(why, f"{named.name}: {named.cause} (nvidia-smi: {asked.complaint})")
+
+
+def texts(answers: Answers, *names: str) -> list[str]:
+    items = (answers.item(name) for name in names)
+    return [
+        part.decode("utf-8", errors="replace")
+        for item in items
+        if not isinstance(item, Unknown)
+        for part in (item.out, item.err)
+    ]
+
+
+class Places:
+    """Which NUMA node a GPU is near: the PCI bus says, else nvidia-smi's matrix, else there is only one."""
+
+    def __init__(
+        self, devices: dict[str, PciDevice], affinities: dict[int, Affinity], nodes: tuple[NumaNode, ...]
+    ) -> None:
+        self.devices = devices
+        self.affinities = affinities
+        self.with_cpus = [node.id for node in nodes if node.cpus]
+
+    def node_of(self, index: int, address: str) -> int | None:
+        device = self.devices.get(address)
+        if device and device.numa_node is not None and device.numa_node in self.with_cpus:
+            return device.numa_node
+        row = self.affinities.get(index)
+        if row and (node := cpu_node(row.numa, self.with_cpus)) is not None:
+            return node
+        return self.with_cpus[0] if len(self.with_cpus) == 1 else None
+
+
+def gpu_fact(index: int, one: NvidiaGpu, node: int | None, capability: str | None) -> Gpu:
+    return Gpu(
+        index=index,
+        name=one.name,
+        uuid=one.uuid,
+        memory_bytes=one.memory_bytes,
+        pci_address=one.pci_address,
+        numa_node=node,
+        compute_capability=capability,
+        mig_enabled=one.mig_enabled,
+        processes=one.processes,
+    )

@@ -1,0 +1,29 @@
+# shellcheck shell=sh
+# Each call that can take seconds is a section of its own.
+section_nvidia() {
+    item version cat /proc/driver/nvidia/version
+    item nodes ls /dev/nvidiactl /dev/nvidia0
+    item xml nvidia-smi -q -x
+    worked=$(sed -n '$s/^nvidia.xml //p' nvidia.status)
+    [ "$worked" = 0 ] || [ "$worked" = 127 ] || nvidia_otherwise
+}
+
+# Old drivers and cut-down builds have no XML; a broken one tells more in its other answers.
+nvidia_otherwise() {
+    item csv nvidia-smi --query-gpu=index,name,uuid,memory.total,pci.bus_id,driver_version --format=csv
+    item list nvidia-smi -L
+    item text nvidia-smi -q
+    item kernel nvidia_kernel_log
+}
+
+nvidia_kernel_log() {
+    dmesg | grep -A 2 -E 'NVRM|Xid' | tail -n 40
+}
+
+section_nvidia_capability() {
+    item csv nvidia-smi --query-gpu=pci.bus_id,compute_cap --format=csv
+}
+
+section_nvidia_topology() {
+    item matrix nvidia-smi topo -m
+}

@@ -1,0 +1,82 @@
+"""How nvidia-smi says that it cannot: each has its own cause, and none of them means "no GPUs"."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """`name` is stable; `cause` is for the operator."""
+
+    name: str
+    cause: str
+
+
+# The first that is found counts: the more telling ones stand first.
+FAILURES: tuple[tuple[re.Pattern[str], Failure], ...] = tuple(
+    (re.compile(pattern, re.IGNORECASE | re.DOTALL), Failure(name, cause))
+    for pattern, name, cause in (
+        (
+            r"driver/library version mismatch|api mismatch",
+            "driver_library_mismatch",
+            "kernel module and user-space library are of different versions: reboot, or reload the module",
+        ),
+        (
+            r"couldn'?t communicate with the nvidia driver|driver (?:is )?not loaded",
+            "driver_not_loaded",
+            "the kernel module is not loaded",
+        ),
+        (
+            r"fallen off the bus|\bxid\b[^\n]{0,60}[:,] 79\b",
+            "fallen_off_bus",
+            "a GPU no longer answers on PCIe: reset or power cycle the host, then look at the slot",
+        ),
+        (
+            r"gpu is lost|gpu at [0-9a-f:.]+ is lost|nvml_error_gpu_is_lost",
+            "gpu_lost",
+            "a GPU is lost: reboot the host to recover it",
+        ),
+        (
+            r"unable to determine the device handle",
+            "one_gpu_lost",
+            "one lost GPU hides all others from nvidia-smi: find it in the kernel's log",
+        ),
+        (
+            r"failed to initialize nvml: unknown error|nvml:? unknown error",
+            "nvml_unknown_error",
+            "the container lost its right to the devices (often after systemd reloaded its units): start it again",
+        ),
+        (
+            r"failed to initialize nvml: insufficient permissions|no permission|insufficient permissions",
+            "no_permission",
+            "this user may not open the GPU devices",
+        ),
+        (
+            r"failed to initialize nvml: not found|couldn'?t find libnvidia-ml|libnvidia-ml\S* .{0,40}no such file",
+            "library_missing",
+            "the driver's user-space library is missing or does not match the module",
+        ),
+        (
+            r"no devices were found",
+            "no_devices",
+            "the driver is loaded but has initialised no GPU: see `RmInitAdapter` in the kernel's log",
+        ),
+        (
+            r"failed to initialize nvml",
+            "nvml_failed",
+            "the management library did not start",
+        ),
+        (
+            r"is not a valid field|invalid combination of input|unknown option|option .{0,30} not recognized",
+            "old_driver",
+            "this driver's nvidia-smi does not know the question",
+        ),
+    )
+)
+
+
+def find_failure(text: str) -> Failure | None:
+    """The failure that nvidia-smi's output, its stderr or the kernel's log tells, if one does."""
+    return next((failure for pattern, failure in FAILURES if pattern.search(text)), None)

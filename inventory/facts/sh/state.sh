@@ -1,0 +1,48 @@
+# shellcheck shell=sh
+# What bringup itself left on the host, below $state_dir.
+# `ls` tells a folder that is not there from one that we may not read.
+section_state() {
+    item environments-folder ls -A "$state_dir/envs"
+    for folder in "$state_dir"/envs/*/; do
+        [ ! -d "$folder" ] || page environment "$folder" cat "${folder}bringup-env.json"
+    done
+    item weights-folder ls -A "$state_dir/weights"
+    for folder in "$state_dir"/weights/*/*/; do
+        [ ! -d "$folder" ] || page weights "$folder" cat "${folder}.bringup-manifest.json"
+    done
+}
+
+section_deployments() {
+    item folder ls -A "$state_dir/deployments"
+    item boot cat /proc/sys/kernel/random/boot_id
+    for current in "$state_dir"/deployments/*/current; do
+        [ -L "$current" ] || continue
+        page_number=$((page_number + 1))
+        item "generation.$page_number" cat "$current/generation.json"
+        item "report.$page_number" deployment_report "$current"
+    done
+}
+
+# deployment_report LINK: one fact a line, the kind first. What it means is decided by the reader.
+deployment_report() {
+    deployment_folder=${1%/current}
+    deployment_name=${deployment_folder##*/}
+    deployment_generation=$(readlink "$1")
+    deployment_generation=${deployment_generation##*/}
+    printf 'name %s\ngeneration %s\n' "$deployment_name" "$deployment_generation"
+    if read -r record <"$1/record"; then
+        printf 'record %s\n' "$record"
+        process_line "${record%% *}"
+    fi 2>/dev/null
+    [ ! -d /run/systemd/system ] || systemctl show "bringup-$deployment_name.service" \
+        -p LoadState,ActiveState,SubState,MainPID,ControlGroup | sed 's/^/unit /'
+    deployment_processes "$deployment_name" "$deployment_generation" | sed 's/^/process /'
+}
+
+# process_line PID: `leader STATE STARTTIME` of a process that is there (a zombie says Z).
+process_line() {
+    read -r line <"/proc/$1/stat" || return 0
+    # shellcheck disable=SC2086  # the fields after the command's name, which may hold anything
+    set -- ${line##*) }
+    printf 'leader %s %s\n' "$1" "${20}"
+}

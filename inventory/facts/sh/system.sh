@@ -1,0 +1,33 @@
+# shellcheck shell=sh
+section_system() {
+    item lab cat /etc/bringup-lab
+    item release os_release
+    item kernel uname -rm
+    item hostname uname -n
+    item boot cat /proc/sys/kernel/random/boot_id
+    item user id -un
+    item uid id -u
+    item init cat /proc/1/comm
+    item container container_kind
+}
+
+section_sudo() {
+    item true sudo -n true
+}
+
+os_release() {
+    cat /etc/os-release 2>/dev/null || cat /usr/lib/os-release
+}
+
+# container_kind: what kind of container this is, nothing on a machine.
+container_kind() {
+    if [ -r /run/systemd/container ]; then
+        cat /run/systemd/container
+    elif [ -e /.dockerenv ]; then
+        echo docker
+    elif [ -e /run/.containerenv ]; then
+        echo podman
+    else
+        tr '\0' '\n' 2>/dev/null </proc/1/environ | sed -n 's/^container=//p'
+    fi
+}

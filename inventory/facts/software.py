@@ -1,0 +1,95 @@
+"""Service manager, container engines, Python tools, and what bringup itself installed."""
+
+from __future__ import annotations
+
+import re
+
+from inventory.facts.answers import Answers, Item
+from inventory.facts.base import Maybe, Unknown
+from inventory.facts.host import Environment, Software, Weights
+from inventory.facts.jsontext import Fields, parse_object
+from inventory.facts.system import is_simulated, word
+
+VERSION = re.compile(r"\d+(?:\.\d+)+\S*")
+SYSTEMD_ANSWERS = frozenset({"running", "degraded", "starting", "initializing", "maintenance", "stopping"})
+
+
+def read_software(answers: Answers) -> Maybe[Software]:
+    asked = answers.item("software.systemd")
+    environments = read_environments(answers)
+    weights = read_weights(answers)
+    if isinstance(asked, Unknown):
+        return asked
+    if isinstance(environments, Unknown):
+        return environments
+    if isinstance(weights, Unknown):
+        return weights
+    return Software(
+        systemd=systemd_version(answers),
+        container="lab" if is_simulated(answers) else word(answers, "system.container") or None,
+        docker=version(answers, "containers.docker"),
+        podman=version(answers, "containers.podman"),
+        python=version(answers, "software.python"),
+        uv=version(answers, "software.uv"),
+        environments=environments,
+        weights=weights,
+    )
+
+
+def version(answers: Answers, name: str) -> str | None:
+    match = VERSION.search(word(answers, name))
+    return match[0] if match else None
+
+
+def systemd_version(answers: Answers) -> str | None:
+    """Only where systemd is PID 1 and answers: the program alone starts no unit."""
+    if word(answers, "software.systemd-state") not in SYSTEMD_ANSWERS:
+        return None
+    match = re.match(r"systemd (\S+)", word(answers, "software.systemd"))
+    return match[1] if match else None
+
+
+def folder_fault(answers: Answers, name: str) -> Unknown | None:
+    """Why the folder's listing cannot be believed; a folder that is not there is an answer."""
+    item = answers.item(name)
+    if isinstance(item, Unknown):
+        return item
+    return item.reason if item.status != 0 and not item.missing_file else None
+
+
+def read_environments(answers: Answers) -> Maybe[tuple[Environment, ...]]:
+    fault = folder_fault(answers, "state.environments-folder")
+    return fault or tuple(environment(folder, item) for folder, item in answers.pages("state.environment"))
+
+
+def environment(folder: str, item: Item) -> Environment:
+    """An environment is complete when its marker, written last, can be read."""
+    marker = parse_object(item.text) if item.status == 0 else None
+    fields = marker or Fields({})
+    return Environment(
+        digest=folder.rstrip("/").rpartition("/")[2],
+        vllm_version=fields.text("vllm"),
+        complete=marker is not None,
+        simulated=fields.flag("simulated"),
+    )
+
+
+def read_weights(answers: Answers) -> Maybe[tuple[Weights, ...]]:
+    """Complete weight folders; one without a manifest is still being fetched and is left out."""
+    fault = folder_fault(answers, "state.weights-folder")
+    pages = (weights_of(item) for _, item in answers.pages("state.weights") if item.status == 0)
+    return fault or tuple(one for one in pages if one)
+
+
+def weights_of(item: Item) -> Weights | None:
+    manifest = parse_object(item.text)
+    if manifest is None:
+        return None
+    sizes = [file.number("size") for file in manifest.objects("files")]
+    return Weights(
+        repo=manifest.text("repo"),
+        commit=manifest.text("commit"),
+        bytes=sum(size or 0 for size in sizes),
+        files=len(sizes),
+        simulated=manifest.flag("simulated"),
+    )
