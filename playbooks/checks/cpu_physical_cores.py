@@ -1,8 +1,8 @@
 """The core rule of vLLM's documentation, on the cores that a rank started here may really use.
 
-Source of 2 + N: vLLM's "Optimization and Tuning", CPU resources: one API server, one engine core and N workers
-that feed a device each, all of which wait busily. Without a device fewer cores are slower, not stuck (the CPU
-build serves four ranks on two cores), so a host without GPUs is warned and not refused.
+Source of 2 + N: vLLM's "Optimization and Tuning", CPU resources: one API server, one engine core and N
+workers that feed a device each, all of which wait busily. Without a device fewer cores are slower, not stuck
+(the CPU build serves four ranks on two cores), so a host without GPUs is warned and not refused.
 """
 
 from __future__ import annotations
@@ -30,9 +30,7 @@ def check(facts: HostFacts, needs: HostRequirements) -> Finding:
         return Finding(ID, status, facts.host, observed, least_rule(needs), remedy(facts.cpu, least))
     if cores < needs.processes.total:
         required = f"a core for each process: {carried(needs.processes)}"
-        return Finding(
-            ID, Status.WARN, facts.host, observed, required, remedy(facts.cpu, needs.processes.total)
-        )
+        return Finding(ID, Status.WARN, facts.host, observed, required, remedy(facts.cpu, needs.processes.total))
     return Finding(ID, Status.PASS, facts.host, f"{observed}; {least_rule(needs)}")
 
 

@@ -20,9 +20,7 @@ def check(facts: HostFacts, needs: HostRequirements) -> Finding:
     if needs.memory_per_gpu_bytes is None:
         return skip(ID, facts.host, "the recipe does not tell how much memory a GPU needs")
     required = f"{gib(needs.memory_per_gpu_bytes)} free on every planned GPU"
-    if any(
-        (gpu_memory(gpu, facts) or needs.memory_per_gpu_bytes) < needs.memory_per_gpu_bytes for gpu in gpus
-    ):
+    if any((gpu_memory(gpu, facts) or needs.memory_per_gpu_bytes) < needs.memory_per_gpu_bytes for gpu in gpus):
         return skip(ID, facts.host, "a planned GPU is too small even when empty: see plan.vram_fit")
     free = {gpu.index: free_bytes(gpu, facts, needs) for gpu in gpus}
     unclear = [index for index, size in free.items() if size is None]

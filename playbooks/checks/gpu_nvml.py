@@ -38,6 +38,4 @@ def state(host: str, gpus: Gpus) -> Finding:
     if gpus.driver is None:
         return Finding(ID, Status.FAIL, host, f"{gpus.vendor} device without a driver", _REQUIRED, _LOOK)
     simulated = " (simulated)" if gpus.simulated else ""
-    return Finding(
-        ID, Status.PASS, host, f"{gpus.vendor} driver {gpus.driver}, {len(gpus.devices)} GPUs{simulated}"
-    )
+    return Finding(ID, Status.PASS, host, f"{gpus.vendor} driver {gpus.driver}, {len(gpus.devices)} GPUs{simulated}")

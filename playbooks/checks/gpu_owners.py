@@ -24,6 +24,4 @@ def check(facts: HostFacts, needs: HostRequirements) -> Finding:
 
 def remedy(gpus: tuple[Gpu, ...], needs: HostRequirements) -> str:
     pids = sorted({p.pid for gpu in gpus for p in gpu.processes if p.pid not in needs.own_pids})
-    return (
-        f"{ON_HOST}ps -o pid,ppid,user,lstart,cmd -p {','.join(map(str, pids))}  # stop them by their owner"
-    )
+    return f"{ON_HOST}ps -o pid,ppid,user,lstart,cmd -p {','.join(map(str, pids))}  # stop them by their owner"

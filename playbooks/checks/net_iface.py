@@ -70,7 +70,5 @@ def detour(network: Network, host: HostRequirements, needs: Requirements) -> tup
         return Status.UNKNOWN, f"no route to the head, {needs.head_address}, was read", look
     if route.interface == host.interface:
         return None
-    observed = (
-        f"the way to the head, {route.to}, is {route.interface!r} from {route.source}, not {host.interface!r}"
-    )
+    observed = f"the way to the head, {route.to}, is {route.interface!r} from {route.source}, not {host.interface!r}"
     return Status.FAIL, observed, look

@@ -17,6 +17,4 @@ _REMEDY = "correct the option in the recipe or the --set that brings it, then: i
 def check(_facts: Mapping[str, HostFacts], needs: Requirements) -> tuple[Finding, ...]:
     required = f"every rendered option is one of vLLM {needs.vllm_version}"
     refused = tuple(Finding(ID, Status.FAIL, h, what, required, _REMEDY) for h, what in needs.argv_errors)
-    return refused or (
-        Finding(ID, Status.PASS, "", f"vLLM {needs.vllm_version}'s option schema takes every command"),
-    )
+    return refused or (Finding(ID, Status.PASS, "", f"vLLM {needs.vllm_version}'s option schema takes every command"),)

@@ -32,16 +32,12 @@ def faults(needs: Requirements) -> list[str]:
     wrong = []
     if len(needs.ranks) != needs.data_parallel_size:
         wrong.append(f"{len(needs.ranks)} ranks are placed, data parallel size is {needs.data_parallel_size}")
-    wrong += [
-        f"rank {i} is on {h!r}, which is not in the plan" for i, h in enumerate(needs.ranks) if h not in hosts
-    ]
+    wrong += [f"rank {i} is on {h!r}, which is not in the plan" for i, h in enumerate(needs.ranks) if h not in hosts]
     wrong += [f"the ranks of {host!r} are not in one run" for host in set(runs) if runs.count(host) > 1]
     if needs.ranks and needs.ranks[0] != needs.head:
         wrong.append(f"rank 0 is on {needs.ranks[0]!r}, the head is {needs.head!r}")
     for one in needs.hosts:
         placed = needs.ranks.count(one.host)
         if placed != one.processes.engine_cores:
-            wrong.append(
-                f"{one.host!r} has {placed} ranks and starts {one.processes.engine_cores} engine cores"
-            )
+            wrong.append(f"{one.host!r} has {placed} ranks and starts {one.processes.engine_cores} engine cores")
     return wrong

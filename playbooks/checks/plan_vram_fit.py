@@ -24,9 +24,7 @@ def check(facts: HostFacts, needs: HostRequirements) -> Finding:
     sizes = [size for gpu in gpus if (size := gpu_memory(gpu, facts)) is not None]
     if len(sizes) < len(gpus):
         look = f"{ON_HOST}cat /proc/meminfo"
-        return Finding(
-            ID, Status.UNKNOWN, facts.host, "the size of unified memory is unknown", required, look
-        )
+        return Finding(ID, Status.UNKNOWN, facts.host, "the size of unified memory is unknown", required, look)
     observed = f"the smallest planned GPU has {gib(min(sizes))}"
     if min(sizes) < needed:
         return Finding(ID, Status.FAIL, facts.host, observed, required, _REMEDY)

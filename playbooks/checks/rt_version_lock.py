@@ -41,27 +41,16 @@ def usable(environments: tuple[Environment, ...], needs: Requirements) -> tuple[
 
 
 def describe(environments: tuple[Environment, ...]) -> str:
-    parts = {
-        f"{one.vllm_version} {one.digest[:12]}{' (simulated)' if one.simulated else ''}"
-        for one in environments
-    }
+    parts = {f"{one.vllm_version} {one.digest[:12]}{' (simulated)' if one.simulated else ''}" for one in environments}
     return " or ".join(sorted(parts))
 
 
 def compare(there: Mapping[str, str], hosts: int, required: str, needs: Requirements) -> tuple[Finding, ...]:
     if not there:
-        return (
-            Finding(
-                ID, Status.PASS, "", f"vLLM {needs.vllm_version} is on no host yet: the plan installs it"
-            ),
-        )
+        return (Finding(ID, Status.PASS, "", f"vLLM {needs.vllm_version} is on no host yet: the plan installs it"),)
     wrong = {host: text for host, text in there.items() if not text.startswith(needs.vllm_version + " ")}
     if wrong or len(set(there.values())) > 1:
         odd = ", ".join(wrong or odd_ones(there))
-        remedy = (
-            f"on {odd}: sudo mv /var/lib/bringup/envs/DIGEST /var/tmp/  # the next deploy installs it again"
-        )
+        remedy = f"on {odd}: sudo mv /var/lib/bringup/envs/DIGEST /var/tmp/  # the next deploy installs it again"
         return (Finding(ID, Status.FAIL, "", by_value(there), required, remedy),)
-    return (
-        Finding(ID, Status.PASS, "", f"{by_value(there)}; {hosts - len(there)} hosts get it by the plan"),
-    )
+    return (Finding(ID, Status.PASS, "", f"{by_value(there)}; {hosts - len(there)} hosts get it by the plan"),)

@@ -12,7 +12,7 @@ PRIORITY = Priority.P0
 WHY = "a host that does not answer has an unknown state, and nothing may be decided about it"
 
 _REQUIRED = "the host answers SSH and runs /bin/sh, without a question"
-_CUT_OFF = frozenset({"connection-lost", "timeout"})
+_CUT_OFF = frozenset({"connection-lost"})
 
 
 def check(facts: HostFacts, _needs: HostRequirements) -> Finding:

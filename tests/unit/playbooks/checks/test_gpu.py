@@ -1,0 +1,180 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from inventory.facts.base import Unknown, Why
+from inventory.facts.host import GpuProcess, HostFacts
+from playbooks.checks import (
+    gpu_count,
+    gpu_driver_min,
+    gpu_free_mem,
+    gpu_mig,
+    gpu_model,
+    gpu_nvml,
+    gpu_owners,
+    plan_vram_fit,
+)
+from playbooks.checks.base import HostCheck
+from playbooks.finding import Status
+from tests.unit.playbooks.checks.cases import HUNG, NO_TOOL, Case, assert_host, table
+from tests.unit.playbooks.checks.gang import GIB, change, cpu_host, cpu_needs, gpu, gpus, tray, tray_needs
+
+OLD_ENGINE = GpuProcess(4711, "VLLM::EngineCore", 160 * GIB)
+NO_SIZE = GpuProcess(4711, "Xorg", None)
+
+
+def busy(process: GpuProcess) -> HostFacts:
+    return replace(tray(), gpus=gpus("tray1", process))
+
+
+def said(text: str) -> HostFacts:
+    return replace(tray(), gpus=Unknown(Why.REFUSED, text))
+
+
+def unified(total: int, available: int) -> HostFacts:
+    """One GPU that uses the host's memory."""
+    facts = change(tray(), "gpus", devices=(replace(gpu(0, "tray1"), memory_bytes=None),))
+    return change(facts, "memory", total_bytes=total, available_bytes=available)
+
+
+ALL = (gpu_nvml, gpu_count, gpu_model, gpu_owners, gpu_free_mem, gpu_mig, gpu_driver_min, plan_vram_fit)
+OWN = replace(tray_needs(), own_pids=(4711,))
+ONE_GPU = replace(tray_needs(), gpus=(0,))
+NO_MEMORY = replace(tray_needs(), memory_per_gpu_bytes=None)
+
+
+@pytest.mark.parametrize("check", ALL, ids=lambda check: check.ID)
+def test_a_host_without_planned_gpus_is_skipped_with_the_reason(check: HostCheck) -> None:
+    finding = check.check(cpu_host(), cpu_needs())
+    assert finding.status is Status.SKIP
+    assert "no GPU" in finding.observed
+
+
+@pytest.mark.parametrize("check", ALL, ids=lambda check: check.ID)
+def test_gpus_that_could_not_be_asked_are_unknown(check: HostCheck) -> None:
+    assert check.check(replace(tray(), gpus=NO_TOOL), tray_needs()).status is Status.UNKNOWN
+
+
+@table(
+    Case("answers", Status.PASS, says=("580.95.05", "4 GPUs")),
+    Case("simulated", Status.PASS, change(tray(), "gpus", simulated=True), says=("(simulated)",)),
+    Case("hung", Status.FAIL, replace(tray(), gpus=HUNG), says=("no answer in 20 s",)),
+    Case(
+        "library newer than module",
+        Status.FAIL,
+        said("Failed to initialize NVML: Driver/library version mismatch"),
+        says=("version mismatch", "reboot"),
+    ),
+    Case("no module", Status.FAIL, said("couldn't communicate with the NVIDIA driver"), says=("dmesg",)),
+    Case("none", Status.FAIL, replace(tray(), gpus=replace(gpus("x"), vendor="none", driver=None, devices=()))),
+    Case("device without a driver", Status.FAIL, change(tray(), "gpus", driver=None), says=("without a driver",)),
+)
+def test_driver(case: Case) -> None:
+    assert_host(gpu_nvml, case)
+
+
+@table(
+    Case("all four", Status.PASS),
+    Case("some of them", Status.PASS, needs=replace(tray_needs(), gpus=(2, 3))),
+    Case(
+        "one fell off the bus",
+        Status.FAIL,
+        change(tray(), "gpus", devices=tuple(gpu(i, "tray1") for i in (0, 1, 3))),
+        says=("3 GPUs: 0-1,3", "GPUs 0-3 are there"),
+    ),
+    Case("none left", Status.FAIL, change(tray(), "gpus", devices=())),
+)
+def test_count(case: Case) -> None:
+    assert_host(gpu_count, case)
+
+
+@table(
+    Case("profile", Status.PASS, says=("'NVIDIA GB200'",)),
+    Case("another GPU", Status.FAIL, needs=replace(tray_needs(), gpu_profile="gb300"), says=("'gb300'",)),
+    Case("no profile", Status.SKIP, needs=replace(tray_needs(), gpu_profile=None)),
+    Case("none there", Status.SKIP, change(tray(), "gpus", devices=()), says=("gpu.count",)),
+)
+def test_model(case: Case) -> None:
+    assert_host(gpu_model, case)
+
+
+@pytest.mark.parametrize(
+    ("profile", "name", "fits"),
+    [
+        ("h100", "NVIDIA H100 80GB HBM3", True),
+        ("h200", "NVIDIA H200", True),
+        ("h200", "NVIDIA GH200 480GB", False),
+        ("h200", "NVIDIA H20-3e", False),
+        ("b200", "NVIDIA GB200", False),
+        ("dgx_spark_gb10", "NVIDIA GB10", True),
+        ("dgx_station_gb300", "NVIDIA GB300", True),
+        ("rtx_pro_6000_8x", "NVIDIA RTX PRO 6000 Blackwell Server Edition", True),
+        ("rtx_5090_2x", "NVIDIA GeForce RTX 4090", False),
+        ("mi300x", "AMD Instinct MI300X OAM", True),
+        ("mi325x", "AMD Instinct MI300X OAM", False),
+        ("", "NVIDIA H200", False),
+    ],
+)
+def test_profiles_fit_the_names_that_drivers_print(profile: str, name: str, fits: bool) -> None:  # noqa: FBT001
+    assert gpu_model.fits(profile, name) is fits
+
+
+@table(
+    Case("idle", Status.PASS),
+    Case("foreign", Status.FAIL, busy(OLD_ENGINE), says=("GPU 0: pid 4711 'VLLM::EngineCore'", "ps -o")),
+    Case("ours, being replaced", Status.PASS, busy(OLD_ENGINE), OWN),
+    Case("on a GPU that the plan leaves alone", Status.PASS, busy(OLD_ENGINE), replace(OWN, gpus=(1,), own_pids=())),
+)
+def test_owners(case: Case) -> None:
+    assert_host(gpu_owners, case)
+
+
+@table(
+    Case("free", Status.PASS, says=("185.0 GiB",)),
+    Case("taken", Status.FAIL, busy(OLD_ENGINE), says=("GPU 0", "25.0 GiB", "140.0 GiB")),
+    Case("held by the deployment being replaced", Status.PASS, busy(OLD_ENGINE), OWN),
+    Case("a process that does not tell its size", Status.UNKNOWN, busy(NO_SIZE)),
+    Case("unified memory", Status.PASS, unified(200 * GIB, 150 * GIB), ONE_GPU),
+    Case("unified memory, taken", Status.FAIL, unified(200 * GIB, 100 * GIB), ONE_GPU),
+    Case("unified memory, unread", Status.UNKNOWN, replace(unified(1, 1), memory=NO_TOOL), ONE_GPU),
+    Case("recipe does not tell", Status.SKIP, needs=NO_MEMORY),
+    Case("too small when empty", Status.SKIP, needs=replace(ONE_GPU, memory_per_gpu_bytes=186 * GIB)),
+)
+def test_free_memory(case: Case) -> None:
+    assert_host(gpu_free_mem, case)
+
+
+@table(
+    Case("fits", Status.PASS),
+    Case("hardly", Status.WARN, needs=replace(tray_needs(), memory_per_gpu_bytes=170 * GIB), says=("170.0 GiB",)),
+    Case("does not", Status.FAIL, needs=replace(tray_needs(), memory_per_gpu_bytes=186 * GIB), says=("185.0",)),
+    Case("unified memory", Status.PASS, unified(200 * GIB, 0), ONE_GPU),
+    Case("unified memory, unread", Status.UNKNOWN, replace(unified(1, 1), memory=NO_TOOL), ONE_GPU),
+    Case("recipe does not tell", Status.SKIP, needs=NO_MEMORY),
+)
+def test_vram_fit(case: Case) -> None:
+    assert_host(plan_vram_fit, case)
+
+
+@table(
+    Case("off", Status.PASS),
+    Case("not supported", Status.PASS, change(tray(), "gpus", devices=(replace(gpu(0, "t"), mig_enabled=None),))),
+    Case("on", Status.FAIL, change(tray(), "gpus", devices=(replace(gpu(0, "t"), mig_enabled=True),))),
+)
+def test_mig(case: Case) -> None:
+    assert_host(gpu_mig, case)
+
+
+@table(
+    Case("equal", Status.PASS),
+    Case("newer driver", Status.PASS, change(tray(), "gpus", runtime_ceiling="13.1")),
+    Case("older minor", Status.WARN, needs=replace(tray_needs(), gpu_runtime="13.2"), says=("13.2", "13.0")),
+    Case("older major", Status.FAIL, change(tray(), "gpus", runtime_ceiling="12.9"), says=("12.9", "13.0")),
+    Case("not numbers", Status.UNKNOWN, change(tray(), "gpus", runtime_ceiling="N/A")),
+    Case("driver does not tell", Status.UNKNOWN, change(tray(), "gpus", runtime_ceiling=None)),
+    Case("plan does not tell", Status.SKIP, needs=replace(tray_needs(), gpu_runtime=None)),
+)
+def test_driver_ceiling(case: Case) -> None:
+    assert_host(gpu_driver_min, case)
