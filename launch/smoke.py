@@ -27,6 +27,8 @@ class Endpoint:
     url: str
     model: str
     ranks: int
+    prompt: str = "Say hello."
+    max_tokens: int = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +45,7 @@ class Answer:
 def smoke_script(endpoint: Endpoint, *, python: str, timeout_s: float) -> str:
     """Render the script that asks `endpoint` for one completion per rank, at once."""
     count = max(1, endpoint.ranks)
-    words = quote_all([endpoint.url, endpoint.model, count, timeout_s])
+    words = quote_all([endpoint.url, endpoint.model, endpoint.prompt, endpoint.max_tokens, count, timeout_s])
     return f"env -i {quote(python)} - {words} <<'END_OF_PROGRAM'\n{PROGRAM.read_text()}END_OF_PROGRAM\n"
 
 

@@ -1,6 +1,6 @@
 """Ask an OpenAI-compatible endpoint for chat completions, all at once, and print what came back as one JSON line.
 
-Runs on the serving host with the engine's own Python: `python - BASE_URL MODEL COUNT TIMEOUT_S < complete.py`.
+Runs on the serving host with the engine's own Python: `python - BASE_URL MODEL PROMPT MAX_TOKENS COUNT TIMEOUT_S < complete.py`.
 Several requests at once make every data-parallel rank behind the endpoint answer one.
 """
 
@@ -15,14 +15,8 @@ import urllib.request
 _OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
-def complete(base_url: str, model: str, timeout_s: float) -> dict[str, object]:
+def complete(base_url: str, body: dict[str, object], timeout_s: float) -> dict[str, object]:
     """One short completion: `ok`, `text`, `tokens`, `seconds`, and `error` when it was none."""
-    body = {
-        "model": model,
-        "messages": [{"role": "user", "content": "Say hello."}],
-        "max_tokens": 4,
-        "temperature": 0,
-    }
     request = urllib.request.Request(  # noqa: S310  (the scheme is ours)
         f"{base_url}/v1/chat/completions",
         data=json.dumps(body).encode(),
@@ -44,10 +38,13 @@ def complete(base_url: str, model: str, timeout_s: float) -> dict[str, object]:
 
 
 def main() -> None:
-    base_url, model, count, timeout_s = sys.argv[1], sys.argv[2], int(sys.argv[3]), float(sys.argv[4])
+    base_url, model, prompt = sys.argv[1:4]
+    max_tokens, count, timeout_s = int(sys.argv[4]), int(sys.argv[5]), float(sys.argv[6])
+    messages = [{"role": "user", "content": prompt}]
+    body = {"model": model, "messages": messages, "max_tokens": max_tokens, "temperature": 0}
     answers: list[dict[str, object]] = []
     threads = [
-        threading.Thread(target=lambda: answers.append(complete(base_url, model, timeout_s)), daemon=True)
+        threading.Thread(target=lambda: answers.append(complete(base_url, body, timeout_s)), daemon=True)
         for _ in range(count)
     ]
     for thread in threads:

@@ -1,0 +1,54 @@
+"""From a verb to an exit code: the one place where an error becomes what the operator reads."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import traceback
+from collections.abc import Callable, Mapping
+from typing import Any, NoReturn
+
+from inventory.errors import BringupError, ExitCode
+
+
+def run_verb(name: str, options: Mapping[str, Any]) -> NoReturn:
+    """Run the function `name` of `launch.verbs` and exit with its code; never shows a traceback."""
+    sys.exit(int(_outcome(name, options)))
+
+
+def _outcome(name: str, options: Mapping[str, Any]) -> ExitCode:
+    try:
+        from launch import verbs
+
+        function: Callable[..., ExitCode] = getattr(verbs, name)
+        return function(**options)
+    except BringupError as error:
+        return _tell(error)
+    except KeyboardInterrupt:
+        sys.stderr.write(
+            "\ninterrupted: work that was started on the hosts goes on there; "
+            "type the same command again to pick it up\n"
+        )
+        return ExitCode.INTERRUPTED
+    except BrokenPipeError:
+        # The reader of stdout has gone: nothing is left to say, also not at the interpreter's exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return ExitCode.DONE
+    except Exception:
+        return _bug()
+
+
+def _tell(error: BringupError) -> ExitCode:
+    from launch.report import Report
+
+    Report().error(error)
+    return error.exit_code
+
+
+def _bug() -> ExitCode:
+    with tempfile.NamedTemporaryFile("w", prefix="bringup-bug-", suffix=".txt", delete=False) as file:
+        file.write(traceback.format_exc())
+    last = traceback.format_exc().strip().splitlines()[-1]
+    sys.stderr.write(f"this is a bug in bringup: {last}\n  next: report it with {file.name}\n")
+    return ExitCode.BUG

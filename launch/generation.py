@@ -1,0 +1,76 @@
+"""The record of a generation: who the gang is and how its members are reached, the same on every host.
+
+It is written to `generation.json` on each host, so that every verb works by reading the hosts, with nothing kept on
+the control machine.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+
+from inventory.errors import BadInput
+
+FORMAT_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One host of the gang. `url` is its public endpoint, empty for a headless host."""
+
+    host: str
+    url: str
+    start_rank: int
+    ranks: int
+    python: str  # of the engine's environment, absolute
+    supervisor: str  # systemd or process-group
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """A gang. The first member is the head."""
+
+    name: str
+    generation: str
+    recipe: str
+    variant: str
+    strategy: str
+    vllm: str
+    served_name: str
+    load_balancing: str
+    ports: tuple[int, ...]  # TCP ports that must be free again behind a stop
+    members: tuple[Member, ...]
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        return tuple(member.host for member in self.members)
+
+    def of(self, host: str) -> Member:
+        return next(member for member in self.members if member.host == host)
+
+    def to_line(self, host: str) -> str:
+        """The file of one host: one line of JSON."""
+        member = self.of(host)
+        own = {"host": host, "head": member is self.members[0], "supervisor": member.supervisor}
+        return json.dumps({"format_version": FORMAT_VERSION, **own, **asdict(self)}, ensure_ascii=False) + "\n"
+
+
+def read_generation(line: str, host: str) -> Generation:
+    """Read a host's `generation.json`. Raises `BadInput` when it is not one of this format version."""
+    try:
+        data = json.loads(line)
+        if data.pop("format_version") != FORMAT_VERSION:
+            raise ValueError("another format version")  # noqa: TRY301  (one exit for all that is not ours)
+        for own in ("host", "head", "supervisor"):
+            data.pop(own)
+        members = tuple(Member(**member) for member in data.pop("members"))
+        return Generation(members=members, ports=tuple(data.pop("ports")), **data)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise BadInput(
+            "the record of the deployment on the host cannot be read",
+            id="generation-unreadable",
+            observed=f"{line[:80]!r}: {error}",
+            required=f"generation.json of format version {FORMAT_VERSION}",
+            next_command="deploy again with this version of bringup",
+            host=host,
+        ) from None

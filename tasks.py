@@ -1,0 +1,203 @@
+"""The verbs: one thin function each, which names the flags; `launch/verbs.py` does the work.
+
+No positional arguments but a lab host's, and no short flags, on any task: invoke otherwise takes a mistyped flag for a
+value, and `-h` for `--hosts`. Flags are text, checked by us, because invoke shows a traceback for a number that is none.
+"""
+# ruff: noqa: ARG001, FBT001, FBT002, PLR0913, PLR0917  (the parameters are the flags, nothing here reads them)
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from functools import partial, wraps
+from typing import Any
+
+from invoke import Collection, Context, task
+
+HELP = {
+    "model": "recipe: a friendly name (deepseek-v4-pro), a unique prefix or a full id",
+    "hosts": "selection: tray1,gpu[01-16],@rack2,!gpu07; `local` is this machine",
+    "name": "name of the deployment; default: the recipe's",
+    "variant": "variant of the recipe; default: the one that the hosts can run",
+    "strategy": "layout of the recipe: single_node_tp, multi_node_dep, ...",
+    "port": "HTTP port of the public endpoints; default 8000",
+    "rpc-port": "port where data-parallel ranks join the head; default 13345",
+    "recipes": "another checkout of the recipe catalogue",
+    "inventory": "inventory file; default $BRINGUP_INVENTORY, a running lab's, or inventory/hosts.yaml",
+    "accept-unknown": "ids of checks whose unknown is accepted, separated by commas",
+    "override": "ids of checks whose failure is accepted, separated by commas; needs --because",
+    "because": "why the overridden checks may fail; kept on the hosts",
+    "timeout": "seconds until all ranks must be ready; default 1800",
+    "dry-run": "print the plan and stop: exit 0 when nothing is to do, 8 when changes are pending",
+    "json": "one JSON document on stdout",
+    "lines": "last lines of each host's log; default 50",
+    "replace": "replace a host key that has changed: only when you know why it did",
+    "profile": "simulated hardware: cpu, gb200, h200, ...",
+    "count": "number of hosts",
+    "network": "control, fabric or both",
+    "systemd": "boot a real systemd in each host",
+}
+
+
+def verb(function: Callable[..., None], *, positional: tuple[str, ...] = ()) -> Any:  # noqa: ANN401  (invoke is untyped)
+    """Make a task that calls the function of the same name in `launch.verbs` with the given flags."""
+
+    @wraps(function)
+    def run(_: Context, **flags: Any) -> None:  # noqa: ANN401
+        from launch.entry import run_verb
+
+        run_verb(function.__name__, flags)
+
+    names = [name.replace("_", "-") for name in list(inspect.signature(function).parameters)[1:]]
+    helps = {name: HELP[name] for name in names if name in HELP}
+    return task(positional=list(positional), auto_shortflags=False, help=helps)(run)
+
+
+on_host = partial(verb, positional=("host",))
+"""A task with one argument that is not a flag: `lab.cut tray2`."""
+
+
+@verb
+def deploy(
+    _: Context,
+    model: str = "",
+    hosts: str = "",
+    name: str = "",
+    variant: str = "",
+    strategy: str = "",
+    port: str = "",
+    rpc_port: str = "",
+    recipes: str = "",
+    inventory: str = "",
+    accept_unknown: str = "",
+    override: str = "",
+    because: str = "",
+    timeout: str = "",
+    dry_run: bool = False,
+    json: bool = False,
+) -> None:
+    """Probe, check, plan, install, launch and prove a model on hosts; typed again, it changes nothing."""
+
+
+@verb
+def check(
+    _: Context,
+    model: str = "",
+    hosts: str = "",
+    name: str = "",
+    variant: str = "",
+    strategy: str = "",
+    port: str = "",
+    rpc_port: str = "",
+    recipes: str = "",
+    inventory: str = "",
+    accept_unknown: str = "",
+    override: str = "",
+    because: str = "",
+    json: bool = False,
+) -> None:
+    """Would this launch work on these hosts, and if not, what exactly must be done? Changes nothing."""
+
+
+@verb
+def probe(_: Context, hosts: str = "all", inventory: str = "", json: bool = False) -> None:
+    """What every host is: cores, NUMA, memory, disks, network, GPUs, software, deployments."""
+
+
+@verb
+def status(_: Context, hosts: str = "all", name: str = "", inventory: str = "", json: bool = False) -> None:
+    """Is it serving, by proof? Are all ranks there? Exit 0 healthy, 3 unknown, 6 not serving."""
+
+
+@verb
+def logs(_: Context, hosts: str = "all", name: str = "", lines: str = "", inventory: str = "") -> None:
+    """The last log lines of every host's ranks."""
+
+
+@verb
+def stop(_: Context, hosts: str = "all", name: str = "", inventory: str = "") -> None:
+    """Stop all ranks of a deployment and prove on every host that nothing is left."""
+
+
+@verb
+def restart(_: Context, hosts: str = "all", name: str = "", inventory: str = "", timeout: str = "") -> None:
+    """Stop the group and start the same generation again."""
+
+
+@verb
+def unlock(_: Context, hosts: str = "", inventory: str = "") -> None:
+    """Break the lock of hosts and say whose it was."""
+
+
+@verb
+def demo(_: Context) -> None:
+    """Two simulated GB200 trays, a simulated engine: deploy, status and down again, in under a minute."""
+
+
+@verb
+def hosts_list(_: Context, hosts: str = "all", inventory: str = "", json: bool = False) -> None:
+    """The hosts of a selection and how ssh would reach them."""
+
+
+@verb
+def hosts_trust(_: Context, hosts: str = "", inventory: str = "", replace: bool = False) -> None:
+    """Show the host keys of hosts and record them in known_hosts."""
+
+
+@verb
+def recipes_list(_: Context, recipes: str = "", json: bool = False) -> None:
+    """The recipes, with their variants and hardware."""
+
+
+@verb
+def lab_up(_: Context, hosts: str = "2", profile: str = "cpu", systemd: bool = False) -> None:
+    """Make lab hosts tray1, tray2, ... as Linux namespaces on this machine (needs root); all simulated."""
+
+
+@verb
+def lab_down(_: Context) -> None:
+    """Remove the lab: processes, namespaces, links, mounts, files."""
+
+
+@verb
+def lab_list(_: Context, json: bool = False) -> None:
+    """The running lab and its hosts."""
+
+
+@on_host
+def lab_shell(_: Context, host: str) -> None:
+    """A shell on a lab host."""
+
+
+@on_host
+def lab_cut(_: Context, host: str, network: str = "both") -> None:
+    """Pull the cables of a lab host."""
+
+
+@on_host
+def lab_heal(_: Context, host: str, network: str = "both") -> None:
+    """Plug the cables of a lab host in again."""
+
+
+@on_host
+def lab_power_off(_: Context, host: str) -> None:
+    """Cut the power of a lab host: its disk stays."""
+
+
+@on_host
+def lab_power_on(_: Context, host: str) -> None:
+    """Boot a lab host again on the same disk."""
+
+
+def _group(name: str, *tasks: Any) -> Collection:  # noqa: ANN401
+    """Make `hosts.list` of `hosts_list`."""
+    group = Collection(name)
+    for one in tasks:
+        group.add_task(one, name=one.name.removeprefix(f"{name}_").replace("_", "-"))
+    return group
+
+
+ns = Collection(deploy, check, probe, status, logs, stop, restart, unlock, demo)
+ns.add_collection(_group("hosts", hosts_list, hosts_trust))
+ns.add_collection(_group("recipes", recipes_list))
+ns.add_collection(_group("lab", lab_up, lab_down, lab_list, lab_shell, lab_cut, lab_heal, lab_power_off, lab_power_on))
