@@ -1,0 +1,105 @@
+"""Simulated hardware as files in the kernel's own formats: what /sys and /proc would say on such a host."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from inventory.lab.profile import Gpus, Hardware, Nic, Node
+
+Files = Iterator[tuple[str, str]]
+"""Path below the sysroot, content."""
+
+MELLANOX, CONNECTX_7 = "0x15b3", "0x1021"
+NVIDIA, THREE_D_CONTROLLER = "0x10de", "0x030200"
+
+
+def files(hardware: Hardware) -> Files:
+    yield from _processors(hardware)
+    yield from _nodes(hardware)
+    yield "proc/meminfo", _meminfo(hardware.nodes)
+    yield "proc/cpuinfo", f"{hardware.cpuinfo.rstrip()}\n\n"
+    if hardware.gpus:
+        yield from _gpus(hardware.gpus)
+    for nic in hardware.nics:
+        yield from _nic(nic)
+
+
+def cpu_list(text: str) -> list[int]:
+    """Read "0-2,8" as the kernel writes it."""
+    ranges = (part.partition("-") for part in text.split(",") if part)
+    return [number for first, _, last in ranges for number in range(int(first), int(last or first) + 1)]
+
+
+def all_cpus(hardware: Hardware) -> str:
+    return f"0-{hardware.processor.all_cores * hardware.processor.threads - 1}"
+
+
+def _processors(hardware: Hardware) -> Files:
+    processor = hardware.processor
+    top = "sys/devices/system/cpu"
+    for name in ("online", "possible", "present"):
+        yield f"{top}/{name}", f"{all_cpus(hardware)}\n"
+    for cpu in range(processor.all_cores * processor.threads):
+        core = cpu % processor.all_cores
+        siblings = ",".join(str(core + thread * processor.all_cores) for thread in range(processor.threads))
+        yield f"{top}/cpu{cpu}/topology/physical_package_id", f"{core // processor.cores}\n"
+        yield f"{top}/cpu{cpu}/topology/core_id", f"{core % processor.cores}\n"
+        yield f"{top}/cpu{cpu}/topology/thread_siblings_list", f"{siblings}\n"
+
+
+def _nodes(hardware: Hardware) -> Files:
+    top = "sys/devices/system/node"
+    empty = (Node(id=number, mib=0) for number in cpu_list(hardware.empty_nodes))
+    nodes = sorted((*hardware.nodes, *empty), key=lambda node: node.id)
+    yield f"{top}/online", ",".join(str(node.id) for node in nodes) + "\n"
+    for node in nodes:
+        kib = node.mib * 1024
+        yield f"{top}/node{node.id}/cpulist", f"{node.cpus}\n"
+        yield f"{top}/node{node.id}/distance", " ".join(str(_distance(node, other)) for other in nodes) + "\n"
+        lines = {"MemTotal": kib, "MemFree": kib * 97 // 100, "MemUsed": kib - kib * 97 // 100}
+        text = "".join(f"Node {node.id} {name + ':':<15} {number:>8} kB\n" for name, number in lines.items())
+        yield f"{top}/node{node.id}/meminfo", f"{text}Node {node.id} HugePages_Total:     0\n"
+
+
+def _distance(one: Node, other: Node) -> int:
+    if one.id == other.id:
+        return 10
+    return 40 if one.cpus and other.cpus else 80
+
+
+def _meminfo(nodes: tuple[Node, ...]) -> str:
+    kib = sum(node.mib for node in nodes) * 1024
+    lines = {
+        "MemTotal": kib,
+        "MemFree": kib * 97 // 100,
+        "MemAvailable": kib * 98 // 100,
+        "Buffers": 4096,
+        "Cached": kib // 100,
+        "SwapTotal": 0,
+        "SwapFree": 0,
+    }
+    text = "".join(f"{name + ':':<15} {number:>8} kB\n" for name, number in lines.items())
+    return f"{text}HugePages_Total:       0\nHugePages_Free:        0\nHugepagesize:       2048 kB\n"
+
+
+def _gpus(gpus: Gpus) -> Files:
+    for device in gpus.devices:
+        yield from _pci(device.pci, THREE_D_CONTROLLER, NVIDIA, f"0x{gpus.device_id}", device.node)
+
+
+def _nic(nic: Nic) -> Files:
+    kind = "0x020700" if nic.link_layer == "InfiniBand" else "0x020000"
+    yield from _pci(nic.pci, kind, MELLANOX, CONNECTX_7, nic.node)
+    top = f"sys/class/infiniband/{nic.name}"
+    yield f"{top}/node_type", "1: CA\n"
+    yield f"{top}/device/numa_node", f"{nic.node}\n"
+    yield f"{top}/ports/1/state", "4: ACTIVE\n"
+    yield f"{top}/ports/1/phys_state", "5: LinkUp\n"
+    yield f"{top}/ports/1/link_layer", f"{nic.link_layer}\n"
+    yield f"{top}/ports/1/rate", f"{nic.rate}\n"
+
+
+def _pci(address: str, kind: str, vendor: str, device: str, node: int) -> Files:
+    top = f"sys/bus/pci/devices/{address}"
+    for name, text in (("class", kind), ("vendor", vendor), ("device", device), ("numa_node", str(node))):
+        yield f"{top}/{name}", f"{text}\n"
