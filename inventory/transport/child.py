@@ -42,7 +42,7 @@ def converse(process: subprocess.Popen[bytes], exchange: Exchange) -> Ending:
             pipes.turn(min(POLL_S, exchange.remaining()))
     finally:
         pipes.close()
-    return _ending(process)
+    return Ending("complete") if exchange.done else _ending(process)
 
 
 def _ending(process: subprocess.Popen[bytes]) -> Ending:

@@ -29,13 +29,15 @@ def choose(host: Host) -> FramedTransport:
     """
     if host.transport == "local":
         return LocalTransport(host.name)
-    from inventory.sshconfig import effective  # noqa: PLC0415  (asks pydantic and ssh)
+    from inventory.sshconfig import effective, route
 
     options = effective(host)
-    if host.transport == "openssh" or (host.transport == "auto" and options.needs_openssh):
-        from inventory.transport.openssh import OpensshTransport  # noqa: PLC0415
+    hops = route(options)
+    needs_openssh = any(one.needs_openssh for one in (options, *hops))
+    if host.transport == "openssh" or (host.transport == "auto" and needs_openssh):
+        from inventory.transport.openssh import OpensshTransport
 
-        return OpensshTransport(host.name, options)
-    from inventory.transport.ssh import SshTransport  # noqa: PLC0415  (half a second of imports)
+        return OpensshTransport(host.name, options, hops)
+    from inventory.transport.ssh import SshTransport
 
-    return SshTransport(host.name, options)
+    return SshTransport(host.name, options, hops)

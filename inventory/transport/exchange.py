@@ -31,9 +31,7 @@ DEADLINE = Ending("no answer within the deadline", lost=True)
 class Exchange:
     """Feed `stdout` and `stderr` with what the host says until `done`, their ends, or `remaining()` is 0."""
 
-    def __init__(
-        self, script: str, *, timeout: float, sudo: bool = False, on_stdout: Stream | None = None
-    ) -> None:
+    def __init__(self, script: str, *, timeout: float, sudo: bool = False, on_stdout: Stream | None = None) -> None:
         marker = new_marker()
         self.text = frame(script, marker=marker, timeout=timeout, sudo=sudo)
         self.stdout = Unframer(marker, on_stdout)

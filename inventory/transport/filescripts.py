@@ -9,14 +9,15 @@ from __future__ import annotations
 import errno
 import os
 from base64 import b64encode
+from typing import TYPE_CHECKING
 
 from inventory.errors import ChangeFailed, CheckFailed
 from inventory.quoting import quote
-from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from inventory.transport.base import Completed
     from collections.abc import Iterator
+
+    from inventory.transport.base import Completed
 
 CHUNK_BYTES = 2 << 20
 CHUNK_DEADLINE_S = 120.0

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import logging
 from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING
 
 from inventory.quoting import quote
 from inventory.transport import filescripts
 from inventory.transport.exchange import Ending, Exchange
-from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from inventory.transport.base import Completed, Stream
@@ -38,9 +38,7 @@ class FramedTransport(ABC):
     def _converse(self, exchange: Exchange) -> Ending:
         """Carry `exchange` until it is done, the session ends or its time is up; tell how it ended."""
 
-    def run(
-        self, script: str, *, timeout: float, sudo: bool = False, on_stdout: Stream | None = None
-    ) -> Completed:
+    def run(self, script: str, *, timeout: float, sudo: bool = False, on_stdout: Stream | None = None) -> Completed:
         self.open()
         exchange = Exchange(script, timeout=timeout, sudo=sudo, on_stdout=on_stdout)
         completed = exchange.completed(self._host, self._converse(exchange))
@@ -51,9 +49,7 @@ class FramedTransport(ABC):
     def put(self, data: bytes, path: str, *, mode: int = 0o600) -> None:
         temporary = ""
         for script in filescripts.put_scripts(data, path, mode=mode):
-            completed = self.run(
-                f"temporary={quote(temporary)}\n{script}", timeout=filescripts.CHUNK_DEADLINE_S
-            )
+            completed = self.run(f"temporary={quote(temporary)}\n{script}", timeout=filescripts.CHUNK_DEADLINE_S)
             if completed.exit_status != 0:
                 raise filescripts.put_failed(self._host, path, completed)
             temporary = completed.text.strip()

@@ -9,13 +9,14 @@ from __future__ import annotations
 import math
 import re
 import secrets
-
-from inventory.quoting import quote, quote_all
 from typing import TYPE_CHECKING
 
+from inventory.quoting import quote, quote_all
+
 if TYPE_CHECKING:
-    from inventory.transport.base import Completed
     from collections.abc import Callable
+
+    from inventory.transport.base import Completed
 
 KILL_AFTER = 5
 """Seconds between TERM and KILL on the host."""
@@ -28,8 +29,8 @@ _BOOT = """eval "exec </dev/null 3>&- 4>&-
 $(cat)\""""
 
 # $1 is the keeper of the deadline, $2 the seconds, $3 _BOOT. timeout(1) makes a process group and sends TERM
-# to all of it, but its KILL comes only when the shell itself has not ended, so the rest of the group is killed
-# here. BusyBox's timeout ends one process, not the group: there, and where none is, this shell keeps watch.
+# to all of it, but KILL only when the shell itself has not ended, so the rest of the group is killed here.
+# BusyBox's timeout ends one process, not the group: there, and where none is, this shell keeps watch.
 _GUARD = f"""exec 3>&1
 if [ "$1" = timeout ]; then
   group=$(timeout -k {KILL_AFTER} "$2" /bin/sh -c 'echo $PPID >&4; '"$3" 4>&1 1>&3 3>&-)
@@ -141,9 +142,9 @@ class _LineFinder:
 class Unframer:
     """Splits one stream of the host into noise, body and exit status, in chunks of any size.
 
-    `on_body` is called with pieces of the body as they arrive; they never hold a part of a marker. `keeper` is
-    what ends the script on the host (`timeout` or `watchdog`). `status` is None while the end marker has not
-    been seen, which at the end of the stream means that the answer was cut off; on stderr it is always 0.
+    `on_body` is called with pieces of the body as they arrive; they never hold a part of a marker. `keeper`
+    is what ends the script on the host (`timeout` or `watchdog`). `status` is None while the end marker has
+    not been seen: at the end of the stream this means that the answer was cut off. On stderr it is always 0.
     """
 
     def __init__(self, marker: str, on_body: Callable[[bytes], None] | None = None) -> None:

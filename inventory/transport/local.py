@@ -8,10 +8,10 @@ import signal
 import subprocess
 import threading
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from inventory.transport import child
 from inventory.transport.framed import FramedTransport
-from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from inventory.transport.exchange import Ending, Exchange
