@@ -26,7 +26,7 @@ def check(facts: HostFacts, needs: HostRequirements) -> Finding:
     if all(fits(needs.gpu_profile, name) for name in names):
         return Finding(ID, Status.PASS, facts.host, f"{observed}: profile {needs.gpu_profile}")
     required = f"every planned GPU is one of profile {needs.gpu_profile!r}"
-    remedy = f"invoke probe --hosts {quote(facts.host)}  # and deploy with --hardware of what it shows"
+    remedy = f"invoke probe --hosts {quote(facts.host)}  # and choose hosts or a --variant that fit"
     return Finding(ID, Status.FAIL, facts.host, observed, required, remedy)
 
 

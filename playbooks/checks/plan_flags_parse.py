@@ -11,7 +11,7 @@ ID = "plan.flags_parse"
 PRIORITY = Priority.P0
 WHY = "vLLM exits at once on an option that its version does not know"
 
-_REMEDY = "correct the option in the recipe or the --set that brings it, then: invoke deploy --dry-run"
+_REMEDY = "correct the option in the recipe, then: invoke deploy --dry-run"
 
 
 def check(_facts: Mapping[str, HostFacts], needs: Requirements) -> tuple[Finding, ...]:
