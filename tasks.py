@@ -1,9 +1,9 @@
 """The verbs: one thin function each, which names the flags; `launch/verbs.py` does the work.
 
-No positional arguments but a lab host's, and no short flags, on any task: invoke otherwise takes a mistyped flag for a
-value, and `-h` for `--hosts`. Flags are text, checked by us, because invoke shows a traceback for a number that is none.
+No positional arguments but a lab host's, and no short flags, on any task: invoke otherwise takes a mistyped flag
+for a value, and `-h` for `--hosts`. Flags are text, checked by us, because invoke shows a traceback for a number that is none.
 """
-# ruff: noqa: ARG001, FBT001, FBT002, PLR0913, PLR0917  (the parameters are the flags, nothing here reads them)
+# ruff: noqa: FBT001, FBT002, PLR0913, PLR0917  (the parameters are the flags, nothing here reads them)
 
 from __future__ import annotations
 

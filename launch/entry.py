@@ -35,7 +35,7 @@ def _outcome(name: str, options: Mapping[str, Any]) -> ExitCode:
         # The reader of stdout has gone: nothing is left to say, also not at the interpreter's exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return ExitCode.DONE
-    except Exception:
+    except Exception:  # noqa: BLE001  (a bug becomes a sentence and a file, never a traceback)
         return _bug()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from inventory.errors import BringupError, CheckFailed, raise_all
+from inventory.errors import CheckFailed, raise_all
 from inventory.facts.base import is_known
 from launch.addresses import address_of
 from launch.placement import LoadBalancing, Node, Placement, Rank
@@ -19,16 +19,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """What the recipe's strategy asks for.
-
-    `ranks_per_host` is None when every GPU is used; CPU hosts have no count of their own and need a number.
-    """
+    """What the recipe's strategy asks for: `ranks_per_host` ranks of `tensor_parallel_size` GPUs (none on CPU)."""
 
     load_balancing: LoadBalancing  # for several ranks; a single rank needs none
     tensor_parallel_size: int
-    ranks_per_host: int | None
+    ranks_per_host: int
     http_port: int
     rpc_port: int
+    needs_gpus: bool
 
 
 def place(hosts: Sequence[Host], facts: Mapping[str, HostFacts], layout: Layout) -> Placement:
@@ -38,8 +36,8 @@ def place(hosts: Sequence[Host], facts: Mapping[str, HostFacts], layout: Layout)
     """
     devices = {host.name: _devices(host, facts[host.name], layout) for host in hosts}
     counts = {name: len(found) for name, found in devices.items()}
-    per_host = layout.ranks_per_host or min(counts.values()) // layout.tensor_parallel_size
-    _refuse_unequal(counts, per_host, layout)
+    per_host = layout.ranks_per_host
+    _refuse_too_few(counts, layout)
     size = per_host * len(hosts)
     balancing = layout.load_balancing if size > 1 else LoadBalancing.NONE
     if balancing is LoadBalancing.HYBRID and (per_host == 1 or len(hosts) == 1):
@@ -76,7 +74,7 @@ def _devices(host: Host, facts: HostFacts, layout: Layout) -> tuple[Gpu, ...]:
             next_command=f"invoke probe --hosts {host.name}",
             host=host.name,
         )
-    if facts.gpus.vendor == "none" and layout.ranks_per_host is None:
+    if facts.gpus.vendor == "none" and layout.needs_gpus:
         raise CheckFailed(
             "the host has no GPU",
             id="gpu.count",
@@ -88,24 +86,22 @@ def _devices(host: Host, facts: HostFacts, layout: Layout) -> tuple[Gpu, ...]:
     return tuple(gpu for gpu in facts.gpus.devices if not gpu.mig_enabled)
 
 
-def _refuse_unequal(counts: Mapping[str, int], per_host: int, layout: Layout) -> None:
-    needed = per_host * layout.tensor_parallel_size
-    errors: list[BringupError] = []
-    for host, count in counts.items():
-        if layout.ranks_per_host is not None and count == 0:
-            continue
-        if needed == 0 or count < needed or (layout.ranks_per_host is None and count != needed):
-            errors.append(
-                CheckFailed(
-                    "the number of usable GPUs does not fit the layout",
-                    id="gpu.count",
-                    observed=f"{count} GPU(s) without MIG",
-                    required=f"{needed or layout.tensor_parallel_size}, the same on every host of the gang",
-                    next_command=f"leave {host} out of --hosts, or repair it: invoke probe --hosts {host}",
-                    host=host,
-                )
+def _refuse_too_few(counts: Mapping[str, int], layout: Layout) -> None:
+    needed = layout.ranks_per_host * layout.tensor_parallel_size if layout.needs_gpus else 0
+    raise_all(
+        [
+            CheckFailed(
+                "the host has too few usable GPUs for the layout",
+                id="gpu.count",
+                observed=f"{count} GPU(s) without MIG",
+                required=f"{layout.ranks_per_host} rank(s) x TP {layout.tensor_parallel_size} = {needed}",
+                next_command=f"invoke probe --hosts {host}, or leave it out of --hosts",
+                host=host,
             )
-    raise_all(errors)
+            for host, count in counts.items()
+            if count < needed
+        ]
+    )
 
 
 def _node(index: int, host: Host, address: tuple[str, str], ranks: tuple[Rank, ...], *, serves: bool) -> Node:
@@ -135,9 +131,9 @@ def _reasons(
     head, per_host = nodes[0], len(nodes[0].ranks)
     width = layout.tensor_parallel_size
     lines = [
-        f"{per_host} rank(s) a host: {counts[head.host]} GPU(s) / TP {width}"
-        if counts[head.host]
-        else f"{per_host} rank(s) a host: set by the recipe, the hosts have no GPU",
+        f"{per_host} rank(s) a host with {width} GPU(s) each, of {counts[head.host]}"
+        if layout.needs_gpus
+        else f"{per_host} rank(s) a host: set by the recipe for hosts without GPUs",
         f"head {head.host}: the first of --hosts",
     ]
     if len(nodes) > 1:

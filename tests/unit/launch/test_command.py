@@ -33,8 +33,13 @@ ARGV += ("--data-parallel-size-local=4", "--data-parallel-address", "$HEAD_IP", 
 
 
 def placed(balancing: LoadBalancing, gpu_counts: list[int], per_host: int | None = None) -> Placement:
+    """Ranks as GPUs, or `per_host` on hosts without."""
     trays = hosts(len(gpu_counts))
-    return place(trays, facts(trays, gpu_counts), Layout(balancing, 1, per_host, 8000, 13345))
+    return place(
+        trays,
+        facts(trays, gpu_counts),
+        Layout(balancing, 1, per_host or gpu_counts[0], 8000, 13345, needs_gpus=not per_host),
+    )
 
 
 def rendered(placement: Placement, argv: tuple[str, ...] = ARGV) -> list[HostCommand]:

@@ -13,8 +13,8 @@ from launch.place import Layout, place
 from launch.placement import LoadBalancing
 from tests.unit.launch.gangs import facts, gpu, gpus, hosts
 
-HYBRID = Layout(LoadBalancing.HYBRID, 1, None, 8000, 13345)
-DENSE = Layout(LoadBalancing.INTERNAL, 1, 1, 8000, 13345)
+HYBRID = Layout(LoadBalancing.HYBRID, 1, 4, 8000, 13345, needs_gpus=True)
+DENSE = Layout(LoadBalancing.INTERNAL, 1, 1, 8000, 13345, needs_gpus=False)
 
 
 def test_two_trays_make_eight_ranks_starting_at_zero_and_four() -> None:
@@ -46,7 +46,7 @@ def test_one_host_with_one_rank_needs_no_load_balancing_and_no_network() -> None
 
 def test_hybrid_with_one_rank_a_host_would_be_switched_by_vllm_and_is_not_left_to_it() -> None:
     trays = hosts(2)
-    placement = place(trays, facts(trays, [1, 1]), HYBRID)
+    placement = place(trays, facts(trays, [1, 1]), replace(HYBRID, ranks_per_host=1))
     assert placement.load_balancing is LoadBalancing.INTERNAL
 
 
@@ -85,7 +85,10 @@ def test_a_gpu_in_mig_mode_is_no_gpu_for_a_rank() -> None:
     seen = facts(trays, [4])
     cut = replace(gpus(4), devices=(gpu(0, mig=True), *gpus(4).devices[1:]))
     seen["tray1"] = replace(seen["tray1"], gpus=cut)
-    assert [rank.gpus for rank in place(trays, seen, HYBRID).head.ranks] == [(1,), (2,), (3,)]
+    three = replace(HYBRID, ranks_per_host=3)
+    assert [rank.gpus for rank in place(trays, seen, three).head.ranks] == [(1,), (2,), (3,)]
+    with pytest.raises(CheckFailed, match="too few"):
+        place(trays, seen, HYBRID)
 
 
 def test_no_address_is_refused_not_guessed() -> None:
@@ -99,12 +102,12 @@ def test_no_address_is_refused_not_guessed() -> None:
         place(trays, seen, HYBRID)
 
 
-@given(st.integers(1, 16), st.integers(1, 9), st.sampled_from([1, 2, 4]))
-def test_every_rank_is_placed_once_and_no_gpu_twice(count: int, per_host: int, width: int) -> None:
+@given(st.integers(1, 16), st.integers(1, 9), st.integers(1, 9), st.sampled_from([1, 2, 4]))
+def test_every_rank_is_placed_once_and_no_gpu_twice(count: int, per_host: int, gpu_count: int, width: int) -> None:
     trays = hosts(count)
-    layout = replace(HYBRID, tensor_parallel_size=width)
-    seen = facts(trays, [per_host] * count)
-    if per_host % width:
+    layout = replace(HYBRID, tensor_parallel_size=width, ranks_per_host=per_host)
+    seen = facts(trays, [gpu_count] * count)
+    if per_host * width > gpu_count:
         with pytest.raises((CheckFailed, Several)):
             place(trays, seen, layout)
         return
@@ -113,4 +116,4 @@ def test_every_rank_is_placed_once_and_no_gpu_twice(count: int, per_host: int, w
     assert ranks == list(range(placement.data_parallel_size))
     for node in placement.nodes:
         used = [index for rank in node.ranks for index in rank.gpus]
-        assert sorted(set(used)) == sorted(used) == list(range(per_host))
+        assert used == list(range(per_host * width))

@@ -1,0 +1,102 @@
+"""What an operator asked for, checked: the flags of a verb as values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from inventory.errors import BadInput
+
+DEFAULT_HTTP_PORT = 8000
+DEFAULT_RPC_PORT = 13345
+DEFAULT_READY_TIMEOUT_S = 1800.0
+_NAME = re.compile(r"[a-z0-9](?:[a-z0-9.-]{0,46}[a-z0-9])?")
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A deployment as asked for; None: to be decided. `overrides` maps check ids to the reason."""
+
+    model: str
+    name: str | None = None
+    variant: str | None = None
+    strategy: str | None = None
+    http_port: int = DEFAULT_HTTP_PORT
+    rpc_port: int = DEFAULT_RPC_PORT
+    ready_timeout_s: float = DEFAULT_READY_TIMEOUT_S
+    accept_unknown: frozenset[str] = frozenset()
+    overrides: Mapping[str, str] = field(default_factory=dict)
+
+
+def required(flag: str, value: str, example: str) -> str:
+    """The value of a flag that must be given."""
+    if not value.strip():
+        raise BadInput(
+            f"--{flag} is missing",
+            id="flag-missing",
+            observed=f'--{flag} "{value}"',
+            required=f"a value, such as {example}",
+            next_command="invoke --list",
+        )
+    return value.strip()
+
+
+def port(flag: str, value: str, default: int) -> int:
+    """A TCP port, or `default` when the flag is not given."""
+    number = _number(flag, value, default, "a TCP port, 1 to 65535")
+    if not 1 <= number <= 65535 or number != int(number):
+        raise _refused(flag, value, "a TCP port, 1 to 65535")
+    return int(number)
+
+
+def seconds(flag: str, value: str, default: float) -> float:
+    number = _number(flag, value, default, "seconds, more than 0")
+    if number <= 0:
+        raise _refused(flag, value, "seconds, more than 0")
+    return number
+
+
+def count(flag: str, value: str, default: int, most: int) -> int:
+    number = _number(flag, value, default, f"a whole number, 1 to {most}")
+    if not 1 <= number <= most or number != int(number):
+        raise _refused(flag, value, f"a whole number, 1 to {most}")
+    return int(number)
+
+
+def ids(value: str) -> frozenset[str]:
+    """Ids separated by commas."""
+    return frozenset(part for part in re.split(r"[,\s]+", value) if part)
+
+
+def overrides(value: str, because: str) -> dict[str, str]:
+    """Check ids to override, each with the same reason."""
+    wanted = ids(value)
+    if wanted and not because.strip():
+        raise _refused("because", because, "why these checks may fail: it is kept on the hosts")
+    return dict.fromkeys(sorted(wanted), because.strip())
+
+
+def deployment_name(value: str) -> str | None:
+    """A name that is safe as a folder and in a unit's name; None when it is not given."""
+    if value and not _NAME.fullmatch(value):
+        raise _refused("name", value, "lower-case letters, digits, '.' and '-', at most 48, not at the ends")
+    return value or None
+
+
+def _number(flag: str, value: str, default: float, what: str) -> float:
+    if not value:
+        return default
+    if not re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,3})?", value):
+        raise _refused(flag, value, what)
+    return float(value)
+
+
+def _refused(flag: str, value: str, what: str) -> BadInput:
+    return BadInput(
+        f"--{flag} cannot be used",
+        id="flag-value",
+        observed=f'--{flag} "{value}"',
+        required=what,
+        next_command=f"the same command with another --{flag}",
+    )

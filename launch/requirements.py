@@ -1,0 +1,121 @@
+"""What a decision asks of its hosts, in the words of the checks. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from inventory.facts.base import is_known
+from launch.hardware import CPU
+from launch.processes import processes_of
+from launch.vllm_args.check import check as check_argv
+from playbooks.requirements import HostRequirements, Requirements, Space
+
+if TYPE_CHECKING:
+    from inventory.facts.host import HostFacts
+    from launch.command import HostCommand
+    from launch.decide import Decision
+    from launch.placement import Node
+
+STATE_BYTES = 200_000_000  # logs, plans and job files of some hundred deploys
+
+
+@dataclass(frozen=True, slots=True)
+class Download:
+    """What a host would have to hold: `size` in bytes, None when nobody knows it; `present` when it is there."""
+
+    purpose: str
+    path: str
+    size: int | None
+    present: bool
+
+
+def requirements(
+    decision: Decision,
+    facts: Mapping[str, HostFacts],
+    *,
+    name: str,
+    state_dirs: Mapping[str, str],
+    downloads: Mapping[str, Sequence[Download]],
+    environment: str,
+) -> Requirements:
+    """Fill the requirements of the gang; `name` is the deployment that this one replaces, if it is there."""
+    placement = decision.placement
+    return Requirements(
+        hosts=tuple(
+            _of_host(node, decision, facts[node.host], name, state_dirs[node.host], downloads[node.host])
+            for node in placement.nodes
+        ),
+        head=placement.head.host,
+        head_address=placement.head.address if len(placement.nodes) > 1 else None,
+        vllm_version=decision.choice.vllm,
+        data_parallel_size=placement.data_parallel_size,
+        ranks=tuple(node.host for node in placement.nodes for _ in node.ranks),
+        argv_errors=tuple(error for command in decision.commands for error in _argv_errors(command, decision)),
+        environment=environment,
+    )
+
+
+def _of_host(
+    node: Node,
+    decision: Decision,
+    facts: HostFacts,
+    name: str,
+    state_dir: str,
+    downloads: Sequence[Download],
+) -> HostRequirements:
+    choice, placement = decision.choice, decision.placement
+    gpus = tuple(index for rank in node.ranks for index in rank.gpus)
+    several = len(placement.nodes) > 1
+    return HostRequirements(
+        host=node.host,
+        gpus=gpus,
+        gpu_profile=None if choice.hardware == CPU else choice.hardware,
+        memory_per_gpu_bytes=_memory_per_gpu(decision) if gpus else None,
+        host_memory_bytes=None,
+        processes=processes_of(node, placement, api_servers=decision.api_servers[node.host]),
+        address=node.address if several else None,
+        interface=node.interface if several else None,
+        ports=ports_of(node, decision),
+        space=(
+            Space(state_dir, STATE_BYTES, "state"),
+            *(Space(one.path, 0 if one.present else one.size or 0, one.purpose) for one in downloads),
+        ),
+        own_pids=own_pids(facts, name),
+        needs_root=_needs_root(facts, state_dir),
+    )
+
+
+def ports_of(node: Node, decision: Decision) -> tuple[int, ...]:
+    """TCP ports that this host listens on: the public endpoint, and on the head the one where ranks join."""
+    placement = decision.placement
+    ports = [placement.http_port] if node.serves else []
+    if node.node_rank == 0 and placement.data_parallel_size > 1:
+        ports.append(placement.rpc_port)
+    return tuple(ports)
+
+
+def own_pids(facts: HostFacts, name: str) -> tuple[int, ...]:
+    if not is_known(facts.deployments):
+        return ()
+    return tuple(pid for one in facts.deployments if one.name == name for pid in one.pids)
+
+
+def _memory_per_gpu(decision: Decision) -> int | None:
+    minimum = decision.choice.found.recipe.variant(decision.choice.variant).vram_minimum_gb
+    count = sum(len(rank.gpus) for node in decision.placement.nodes for rank in node.ranks)
+    return math.ceil(minimum * 1e9 / count) if minimum and count else None
+
+
+def _needs_root(facts: HostFacts, state_dir: str) -> tuple[str, ...]:
+    if not is_known(facts.file_systems):
+        return ()
+    writable = any(one.asked == state_dir and one.writable for one in facts.file_systems)
+    return () if writable else (f"the folder {state_dir}",)
+
+
+def _argv_errors(command: HostCommand, decision: Decision) -> list[tuple[str, str]]:
+    refusals = check_argv(command.argv[1:], dict(command.env), decision.choice.vllm)
+    return [(command.host, str(refusal)) for refusal in refusals if not refusal.warns]
