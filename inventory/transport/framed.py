@@ -26,6 +26,11 @@ class FramedTransport(ABC):
     def host(self) -> str:
         return self._host
 
+    @property
+    def doors(self) -> tuple[str, ...]:
+        """The servers that a login goes through, each as `address:port`: they drop too many at once."""
+        return ()
+
     @abstractmethod
     def open(self) -> None:
         """Log in; raises `HostUnreachable`. Does nothing when the connection is there."""

@@ -76,17 +76,23 @@ def _search(name: str, path: str) -> Iterator[tuple[str, HostKey]]:
 
 def refused(observed: str, record: Record, host: str, options: SshOptions, *, hop: bool = False) -> HostUnreachable:
     """The error for a key that `record` does not accept: `observed` is its type and fingerprint."""
-    changed = bool(record.keys or record.revoked)
     who = f"jump host {options.target}" if hop else "the host"
     where = ", ".join(record.files or options.user_known_hosts_files[:1])
-    on_record = ", ".join(map(str, record.keys)) or "a key that is not revoked"
+    trust = f"invoke hosts.trust --hosts {quote(host)}"
+    if not record.keys and not record.revoked:
+        return HostUnreachable(
+            f"{who} has no key on record",
+            id="host-key-unknown",
+            observed=observed,
+            required=f"a key of {options.host_key_name} in {where}",
+            next_command=trust,
+            host=host,
+        )
     return HostUnreachable(
-        f"{who} shows another key than the one on record: it was installed anew, or another machine answers"
-        if changed
-        else f"{who} has no key on record",
-        id="host-key-changed" if changed else "host-key-unknown",
+        f"{who} shows another key than the one on record: it was installed anew, or another machine answers",
+        id="host-key-changed",
         observed=observed,
-        required=f"{on_record} ({where})" if changed else f"a key for {options.host_key_name} in {where}",
-        next_command=f"invoke hosts.trust --hosts {quote(host)}",
+        required=f"{', '.join(map(str, record.keys)) or 'a key that is not revoked'} ({where})",
+        next_command=trust,
         host=host,
     )

@@ -50,6 +50,10 @@ class OpensshTransport(FramedTransport):
         self._closed = False
         self._folder: Path | None = None
 
+    @property
+    def doors(self) -> tuple[str, ...]:
+        return tuple(f"{one.hostname}:{one.port}" for one in (*self._route, self._options))
+
     def open(self) -> None:
         with self._login:
             if self._closed:

@@ -67,6 +67,10 @@ class SshTransport(FramedTransport):
         self._connections: list[fabric.Connection] = []
         self._closed = False
 
+    @property
+    def doors(self) -> tuple[str, ...]:
+        return tuple(f"{one.hostname}:{one.port}" for one in (*self._route, self._options))
+
     def open(self) -> None:
         with self._login:
             if self._closed:
