@@ -10,7 +10,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from launch.recipe_extra import Bringup
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-def as_text(value: str | float | bool | None) -> str:
+def as_text(value: object) -> object:
     """A scalar of YAML as a word of a command line; null is the empty word, which is dropped later."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float):
         return format(Decimal(repr(value)).normalize(), "f")
-    return "" if value is None else str(value)
+    return "" if value is None else str(value) if isinstance(value, int) else value
 
 
-Text: TypeAlias = Annotated[str | int | float | bool | None, AfterValidator(as_text)]
+Text: TypeAlias = Annotated[str, BeforeValidator(as_text)]
 Args: TypeAlias = tuple[Text, ...]
 Env: TypeAlias = dict[str, Text]
 Count: TypeAlias = int | float | dict[str, int | float]

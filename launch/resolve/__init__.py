@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from launch.resolve import features, layers, parallel, pools, stores
 from launch.resolve.case import KV_STORE, ROLES, Case, Pool
 from launch.resolve.result import NodeCommand, Resolved
+from launch.resolve.words import without
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -76,7 +77,10 @@ def _nodes(case: Case, head: str) -> Iterator[NodeCommand]:
     env = layers.env_of(case)
     for rank in range(case.node_count if case.spans_nodes else 1):
         role = "single" if not case.spans_nodes else "worker" if rank else "head"
-        yield NodeCommand(role, rank, env, layers.argv_of(case, parallel.words(case, rank, head)))
+        argv = layers.argv_of(case, parallel.words(case, rank, head))
+        if parallel.is_headless(case, rank):
+            argv = without(argv, "--api-server-count")  # a headless node has none, and vLLM refuses the option
+        yield NodeCommand(role, rank, env, argv)
 
 
 def _helpers(case: Case) -> Iterator[features.Helper]:

@@ -30,6 +30,8 @@ def active(case: Case) -> Iterator[tuple[str, Feature]]:
         feature = case.recipe.features.get(name)
         if feature is None or (feature.strategies and case.strategy_name not in feature.strategies):
             continue
+        if not _supported(case, feature):
+            continue
         if case.instance_store is None or feature.companion is None:
             yield name, feature
 
@@ -68,8 +70,12 @@ def mode_of(case: Case, name: str, feature: Feature) -> str | None:
 
 
 def _may_act(case: Case, mode: Mode) -> bool:
-    verdicts = (mode.hardware.get(case.profile.kind), mode.hardware.get(case.hardware))
-    return (not mode.variants or case.variant_key in mode.variants) and "unsupported" not in verdicts
+    return (not mode.variants or case.variant_key in mode.variants) and _supported(case, mode)
+
+
+def _supported(case: Case, source: Feature | Mode) -> bool:
+    """Whether the recipe does not rule it out here; the public builder asks that of modes only, not of features."""
+    return "unsupported" not in (source.hardware.get(case.profile.kind), source.hardware.get(case.hardware))
 
 
 def _source(case: Case, name: str, feature: Feature) -> Feature | Mode | None:

@@ -48,12 +48,17 @@ def words(case: Case, rank: int, head: str) -> list[str]:
     return [*joined, "--headless"] if rank else joined
 
 
+def is_headless(case: Case, rank: int) -> bool:
+    """Whether this node of a data-parallel layout has no endpoint of its own."""
+    return bool(rank) and case.spans_nodes and case.strategy.bringup.load_balancing == "internal"
+
+
 def _data_parallel(case: Case, rank: int, head: str) -> list[str]:
     words = [DATA, str(case.gpus * case.node_count), LOCAL, str(case.gpus), "--data-parallel-address", head]
     if not rank:
         return words
     words += ["--data-parallel-start-rank", str(rank * local_ranks(case))]
-    return [*words, "--headless"] if case.strategy.bringup.load_balancing == "internal" else words
+    return [*words, "--headless"] if is_headless(case, rank) else words
 
 
 def local_ranks(case: Case) -> int:

@@ -36,6 +36,11 @@ def last_of_each(words: Iterable[str]) -> tuple[str, ...]:
     return tuple(word for group in kept for word in group)
 
 
+def without(words: Iterable[str], flag: str) -> tuple[str, ...]:
+    """All words but a flag and its value."""
+    return tuple(word for group in groups(words) if group[0] != flag for word in group)
+
+
 def value_of_last(words: Sequence[str], flag: str) -> str | None:
     """The word behind the last `flag`, None when there is none."""
     at = [index for index, word in enumerate(words) if word == flag]
