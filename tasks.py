@@ -1,7 +1,8 @@
 """The verbs: one thin function each, which names the flags; `launch/verbs.py` does the work.
 
 No positional arguments but a lab host's, and no short flags, on any task: invoke otherwise takes a mistyped flag
-for a value, and `-h` for `--hosts`. Flags are text, checked by us, because invoke shows a traceback for a number that is none.
+for a value, and `-h` for `--hosts`. Flags are text, checked by us, because invoke shows a traceback for a number
+that is none.
 """
 # ruff: noqa: FBT001, FBT002, PLR0913, PLR0917  (the parameters are the flags, nothing here reads them)
 

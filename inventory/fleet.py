@@ -1,13 +1,12 @@
-"""The selected hosts as one: a connection each, and the same function on all of them at once."""
+"""The selected hosts as one: logins that stay open, and the same function on all of them at once."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from inventory.errors import BringupError
-from inventory.fanout import fan_out
-from inventory.transport.connect import choose
+from inventory.fanout import Logins, fan_out
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -19,30 +18,31 @@ T = TypeVar("T")
 
 
 class Fleet:
-    """Connections to hosts, opened when first used and closed together. A context manager."""
+    """Hosts with one login each, made when it is first needed. A context manager: leaving it ends all logins."""
 
     def __init__(self, hosts: Sequence[Host]) -> None:
         self.hosts = {host.name: host for host in hosts}
-        self._transports: dict[str, Transport] = {host.name: choose(host) for host in hosts}
+        self._logins = Logins()
 
-    def __enter__(self) -> Fleet:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.close()
+        self._logins.close()
 
     @property
     def state_dirs(self) -> dict[str, str]:
         return {name: host.state_dir for name, host in self.hosts.items()}
 
+    def add(self, hosts: Sequence[Host]) -> None:
+        """Take more hosts in."""
+        self.hosts |= {host.name: host for host in hosts}
+
     def each(
         self, function: Callable[[Transport], T], names: Sequence[str] | None = None
     ) -> dict[str, T | BringupError]:
         """Run `function` on every host, or on `names`, at once; a host's error is its result."""
-        raise NotImplementedError
-
-    def close(self) -> None:
-        for transport in self._transports.values():
-            transport.close()
+        chosen = [self.hosts[name] for name in (self.hosts if names is None else names)]
+        return fan_out(chosen, function, logins=self._logins)

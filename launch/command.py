@@ -139,6 +139,9 @@ def _env(node: Node, placement: Placement, program: Program) -> dict[str, str]:
         "VLLM_CACHE_ROOT": f"{program.cache_dir}/vllm",
         "HF_HUB_OFFLINE": "1",
         "VLLM_NO_USAGE_STATS": "1",
+        # vLLM renames its processes, which destroys the environment that /proc shows of them, and with it the mark by
+        # which we find what belongs to a deployment. This leaves it alone.
+        "SPT_NOENV": "1",
     }
     if len(placement.nodes) > 1:
         env |= {

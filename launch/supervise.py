@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import inventory.facts
+from inventory.errors import BadInput
 from inventory.quoting import quote, quote_all
+from launch.generation import Generation, read_generation
 from playbooks.plan import ABSENT, Action, Phase, Step
 
 if TYPE_CHECKING:
@@ -37,6 +39,16 @@ class Look:
     ranks: RankState
     log_size: int
     piece: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a host says of one deployment. `generation` is None when its record cannot be read."""
+
+    name: str
+    ranks: RankState
+    log_age_s: int | None
+    generation: Generation | None
 
 
 @cache
@@ -84,6 +96,41 @@ def read_state(line: str) -> RankState:
     """Read `GENERATION STATE` or `absent`."""
     generation, _, state = line.strip().rpartition(" ")
     return RankState(generation, state or ABSENT)
+
+
+def tell_script(*, state_dir: str) -> str:
+    return f"{_preamble(state_dir)}\ntell_deployments\n"
+
+
+def read_told(answer: str, host: str) -> tuple[Told, ...]:
+    """Read the answer of `tell_script`; a deployment whose record is not ours is told without one."""
+    lines = answer.split("\n")
+    return tuple(
+        Told(
+            name=name,
+            ranks=read_state(state),
+            log_age_s=int(age) if age.isdecimal() else None,
+            generation=_generation_or_none(record, host),
+        )
+        for name, state, age, record in zip(*(lines[i::4] for i in range(4)), strict=False)
+        if name
+    )
+
+
+def _generation_or_none(record: str, host: str) -> Generation | None:
+    try:
+        return read_generation(record, host)
+    except BadInput:
+        return None
+
+
+def tail_script(name: str, lines: int, *, state_dir: str) -> str:
+    """The last lines of the log of the current generation."""
+    return f"tail -n {lines:d} -- {quote(state_dir)}/deployments/{quote(name)}/current/log\n"
+
+
+def start_script(name: str, *, state_dir: str) -> str:
+    return f"set -e\n{_preamble(state_dir)}\nstart_deployment {quote(name)}\n"
 
 
 def stop_script(name: str, ports: Sequence[int], *, state_dir: str, grace_s: int = STOP_GRACE_S) -> str:

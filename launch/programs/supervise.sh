@@ -137,3 +137,17 @@ look() {
     printf '%s\t%s\n' "$(deployment_state "$1")" "$lk_size"
     [ "$lk_size" -le "$2" ] || tail -c "+$(($2 + 1))" "$lk_log" | head -c "$3"
 }
+
+# tell_deployments: for each deployment of this host four lines: its name, its state, the age in seconds of its log's last
+# line (- without a log), its generation.json (one line).
+tell_deployments() {
+    for td_link in "$state_dir/deployments"/*/current; do
+        [ -L "$td_link" ] || continue
+        td_name=${td_link%/current}
+        td_name=${td_name##*/}
+        td_age=-
+        if [ -e "$td_link/log" ]; then td_age=$(($(date +%s) - $(stat -c %Y "$td_link/log"))); fi
+        printf '%s\n%s\n%s\n%s\n' "$td_name" "$(deployment_state "$td_name")" "$td_age" \
+            "$(head -n 1 "$td_link/generation.json" 2>/dev/null)"
+    done
+}

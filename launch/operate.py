@@ -1,0 +1,179 @@
+"""The verbs on a deployment that is there: status, logs, stop, restart. They read the hosts and need nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from inventory.errors import BringupError, ChangeFailed, HostUnreachable, NotServing, raise_all
+from inventory.fleet import Fleet
+from launch.generation import Generation, Member
+from launch.smoke import Answer, Endpoint, read_answer, smoke_script
+from launch.supervise import STOP_GRACE_S, start_script, stop_script, tail_script
+from launch.survey import Deployment, Survey, survey, the_one
+from launch.verdict import Verdict, judge, states
+from launch.watch import Ready, watch
+
+if TYPE_CHECKING:
+    from inventory.schema import Inventory
+    from inventory.transport.base import Completed, Transport
+    from launch.report import Report
+
+CANARY_DEADLINE_S = 15.0
+START_DEADLINE_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """A deployment with its ranks in one word per host, the canary of every endpoint, and the verdict."""
+
+    deployment: Deployment
+    states: Mapping[str, str]
+    answers: tuple[Answer, ...]
+    verdict: Verdict
+
+
+def find(fleet: Fleet, inventory: Inventory, name: str | None) -> tuple[Survey, Deployment]:
+    """Find the deployment; hosts of its gang that were not selected are taken in, because the gang is the unit."""
+    seen = survey(fleet)
+    found = the_one(seen, name)
+    others = [inventory.resolve(host)[0] for host in found.gang.hosts if host not in fleet.hosts]
+    if others:
+        fleet.add(others)
+        seen = survey(fleet)
+        found = the_one(seen, found.gang.name)
+    return seen, found
+
+
+def status(fleet: Fleet, deployment: Deployment) -> Status:
+    """Ask every public endpoint for a real completion and judge."""
+    seen = states(deployment)
+    serving = [member for member in deployment.gang.members if member.url and seen[member.host] == "running"]
+    answers = canary(fleet, deployment.gang, serving, timeout_s=CANARY_DEADLINE_S)
+    return Status(deployment, seen, answers, judge(deployment, answers))
+
+
+def canary(fleet: Fleet, gang: Generation, members: Sequence[Member], *, timeout_s: float) -> tuple[Answer, ...]:
+    """Chat completions through the endpoints of `members`, asked on their own hosts, all at once."""
+    endpoints = {member.host: _endpoint(gang, member) for member in members}
+
+    def one(transport: Transport) -> Answer:
+        endpoint = endpoints[transport.host]
+        script = smoke_script(endpoint, python=gang.of(transport.host).python, timeout_s=timeout_s)
+        return read_answer(endpoint, transport.run(script, timeout=timeout_s + 10))
+
+    outcomes = fleet.each(one, tuple(endpoints))
+    return tuple(
+        Answer(endpoints[host], ok=False, text="", seconds=None, error=outcome.message)
+        if isinstance(outcome, BringupError)
+        else outcome
+        for host, outcome in outcomes.items()
+    )
+
+
+def _endpoint(gang: Generation, member: Member) -> Endpoint:
+    """With internal load balancing all ranks of the gang answer behind the head."""
+    behind = member.ranks if gang.load_balancing == "hybrid" else sum(one.ranks for one in gang.members)
+    return Endpoint(member.host, member.url, gang.served_name, behind)
+
+
+def smoke(fleet: Fleet, gang: Generation, *, timeout_s: float) -> tuple[Answer, ...]:
+    """The canary as a condition. Raises `NotServing` with the endpoint that gave no completion."""
+    answers = canary(fleet, gang, [one for one in gang.members if one.url], timeout_s=timeout_s)
+    failed = [answer for answer in answers if not answer.ok]
+    if failed:
+        raise NotServing(
+            f"no completion from {failed[0].endpoint.url}",
+            id="smoke-failed",
+            observed=failed[0].error,
+            required=f"a chat completion of {gang.served_name} from each of {len(answers)} endpoint(s)",
+            next_command=f"invoke logs --name {gang.name}",
+            host=failed[0].endpoint.host,
+        )
+    return answers
+
+
+def stop(fleet: Fleet, gang: Generation, report: Report) -> None:
+    """Stop all ranks and prove it. Raises when anything is left, or a host did not answer: then it is unknown."""
+
+    def one(transport: Transport) -> Completed:
+        script = stop_script(gang.name, gang.ports, state_dir=fleet.state_dirs[transport.host])
+        return transport.run(script, timeout=STOP_GRACE_S + 60)
+
+    errors: list[BringupError] = []
+    for host, outcome in fleet.each(one, gang.hosts).items():
+        if isinstance(outcome, BringupError):
+            errors.append(_stop_unknown(outcome, host))
+        elif outcome.text or outcome.exit_status != 0:
+            errors.append(_left(outcome, host))
+        else:
+            report.say(f"{host}: stopped: no unit, no process, ports {', '.join(map(str, gang.ports))} free")
+    raise_all(errors)
+
+
+def restart(fleet: Fleet, gang: Generation, report: Report, *, timeout_s: float) -> Ready:
+    """Stop the group, start the same generation on every host, watch and prove it."""
+    with report.phase("Stop"):
+        stop(fleet, gang, report)
+    with report.phase("Start"):
+        _start(fleet, gang)
+    with report.phase("Watch"):
+        ready = watch(fleet, gang, timeout_s=timeout_s, told=told_by(report))
+    with report.phase("Smoke"):
+        smoke(fleet, gang, timeout_s=120)
+    return ready
+
+
+def told_by(report: Report) -> Callable[[str, str], None]:
+    return lambda host, sentence: report.say(f"{host}: {sentence}")
+
+
+def logs(fleet: Fleet, gang: Generation, lines: int) -> dict[str, str | BringupError]:
+    """The last lines of each host's log, by host."""
+
+    def one(transport: Transport) -> str:
+        script = tail_script(gang.name, lines, state_dir=fleet.state_dirs[transport.host])
+        done = transport.run(script, timeout=20)
+        return done.text or f"no log: {done.stderr.decode(errors='replace').strip()}\n"
+
+    return fleet.each(one, gang.hosts)
+
+
+def _start(fleet: Fleet, gang: Generation) -> None:
+    def one(transport: Transport) -> None:
+        script = start_script(gang.name, state_dir=fleet.state_dirs[transport.host])
+        done = transport.run(script, timeout=START_DEADLINE_S)
+        if done.exit_status != 0:
+            raise ChangeFailed(
+                "the ranks could not be started",
+                id="start-failed",
+                observed=done.stderr.decode(errors="replace").strip()[-400:],
+                required="a main process on record",
+                next_command=f"invoke logs --name {gang.name}",
+                host=transport.host,
+            )
+
+    raise_all([one for one in fleet.each(one, gang.hosts).values() if isinstance(one, BringupError)])
+
+
+def _stop_unknown(error: BringupError, host: str) -> HostUnreachable:
+    return HostUnreachable(
+        f"it is unknown whether the ranks are stopped: {error.message}",
+        id="stop-unknown",
+        observed=error.observed or error.id,
+        required="an answer from every host of the gang",
+        next_command=f"invoke stop --hosts {host}, when it answers again",
+        host=host,
+    )
+
+
+def _left(outcome: Completed, host: str) -> ChangeFailed:
+    return ChangeFailed(
+        "the ranks are not stopped",
+        id="not-stopped",
+        observed=outcome.text.strip().replace("\n", "\n    ") or outcome.stderr.decode(errors="replace").strip()[-300:],
+        required="no unit, no process, ports free",
+        next_command=f"invoke stop --hosts {host}",
+        host=host,
+    )
