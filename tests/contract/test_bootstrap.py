@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 ALWAYS = ("dirname", "mkdir", "tr")
-TOOLS = ("ssh", "sshd", "ip", "nft", "unshare", "shellcheck", "busybox", "numactl", "ps")
+TOOLS = ("ssh", "sshd", "ip", "mount", "nft", "unshare", "shellcheck", "busybox", "numactl", "ps")
 PYTHON_OLD = "exit 1"
 PYTHON = 'case $* in *sys.executable*) echo "$0" ;; *ensurepip*) exit "${NO_VENV:-0}" ;; *) exit 1 ;; esac'
 
