@@ -47,9 +47,12 @@ def value_of_last(words: Sequence[str], flag: str) -> str | None:
     return words[at[-1] + 1] if at and at[-1] + 1 < len(words) else None
 
 
-def shown(argv: Sequence[str], binary: Sequence[str]) -> str:
-    """For a person to paste: a flag and its value on one line. Flags are never quoted, `$NAME` stays open."""
-    head, rest = " ".join(argv[: len(binary) + 1]), argv[len(binary) + 1 :]
+def shown(argv: Sequence[str], binary: int = 2) -> str:
+    """For a person to paste: a flag and its value on one line. Flags are never quoted, `$NAME` stays open.
+
+    `binary`: how many words come before the model.
+    """
+    head, rest = " ".join(argv[: binary + 1]), argv[binary + 1 :]
     lines = [" ".join([group[0], *map(_quoted, group[1:])]) for group in groups(rest)]
     return " \\\n  ".join([head, *lines])
 
