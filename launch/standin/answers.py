@@ -34,12 +34,11 @@ class Completion:
         }
 
     def whole(self, words: Sequence[str], limit: int) -> Json:
-        reason = "length" if len(words) >= limit else "stop"
-        choice: Json = {"index": 0, "finish_reason": reason, "logprobs": None}
+        choice: Json = {"index": 0, "finish_reason": self.reason(words, limit), "logprobs": None}
         if not self.chat:
             choice["text"] = " ".join(words)
         elif self.tool:
-            choice |= {"finish_reason": "tool_calls", "message": self.tool_message()}
+            choice["message"] = self.tool_message()
         else:
             choice["message"] = {"role": "assistant", "content": " ".join(words), "tool_calls": []}
         return {**self.head("chat.completion"), "choices": [choice], "usage": self.usage(words)}
@@ -64,9 +63,18 @@ class Completion:
         content = {"delta": delta} if self.chat else {"text": text}
         return self.chunk([{"index": 0, "finish_reason": None, **content}])
 
-    def last(self) -> Json:
-        content: Json = {"delta": {}} if self.chat else {"text": ""}
-        return self.chunk([{"index": 0, "finish_reason": "stop", **content}])
+    def last(self, words: Sequence[str], limit: int) -> Json:
+        content: Json = {"delta": self.last_delta()} if self.chat else {"text": ""}
+        return self.chunk([{"index": 0, "finish_reason": self.reason(words, limit), **content}])
+
+    def last_delta(self) -> Json:
+        calls = self.tool_message()["tool_calls"] if self.tool else []
+        return {"tool_calls": [{"index": 0, **call} for call in calls]} if calls else {}
+
+    def reason(self, words: Sequence[str], limit: int) -> str:
+        if self.tool:
+            return "tool_calls"
+        return "length" if len(words) >= limit else "stop"
 
     def usage_piece(self, words: Sequence[str]) -> Json:
         return {**self.chunk([]), "usage": self.usage(words)}

@@ -108,20 +108,23 @@ class Api:
         words = self.front.generate(completion.prompt, limit, self.rank(request))
         if body.get("stream"):
             usage = bool((body.get("stream_options") or {}).get("include_usage"))
-            return Response(200, events=self.stream(completion, words, usage=usage))
+            return Response(200, events=self.stream(completion, words, limit, usage=usage))
         async with aclosing(words):
             text = [word async for word in words]
         return as_json(200, completion.whole(text, limit))
 
-    async def stream(self, completion: Completion, words: AsyncGenerator[str], *, usage: bool) -> AsyncGenerator[str]:
+    async def stream(
+        self, completion: Completion, words: AsyncGenerator[str], limit: int, *, usage: bool
+    ) -> AsyncGenerator[str]:
         """Once the answer has begun, an error is an event of its own."""
         sent: list[str] = []
         try:
             async with aclosing(words):
                 async for word in words:
-                    yield event(completion.piece(word, first=not sent))
+                    if not completion.tool:
+                        yield event(completion.piece(word, first=not sent))
                     sent.append(word)
-            yield event(completion.last())
+            yield event(completion.last(sent, limit))
             if usage:
                 yield event(completion.usage_piece(sent))
         except EngineDead:
@@ -143,7 +146,8 @@ class Api:
             raise Refused(404, "NotFoundError", f"The model `{name}` does not exist.", "model")
 
     def limit(self, body: dict[str, Any], completion: Completion) -> int:
-        limit = body.get("max_completion_tokens") or body.get("max_tokens") or DEFAULT_TOKENS
+        given = [body[name] for name in ("max_completion_tokens", "max_tokens") if body.get(name) is not None]
+        limit = given[0] if given else DEFAULT_TOKENS
         length, asked = self.host.model.max_length, len(completion.prompt.split())
         if not isinstance(limit, int) or limit < 1:
             raise Refused(400, "BadRequestError", f"max_tokens must be at least 1, got {limit}.")

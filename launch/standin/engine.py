@@ -78,7 +78,7 @@ class Engine:
         )
 
     async def strike(self, phase: Phase) -> None:
-        await self.host.failures.strike(Process.ENGINE, phase, self.rank, self.log)
+        await self.host.failures.strike(Process.ENGINE, phase, (self.rank,), self.log)
 
     async def join(self) -> tuple[list[EngineHandshake], Message]:
         """Meet the head, and this host's own front end where it is another one."""

@@ -11,7 +11,7 @@ import asyncio
 import os
 import resource
 import signal
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
@@ -194,10 +194,10 @@ class Failures:
             if one.failure.process == process and one.failure.phase == phase and mine:
                 yield one
 
-    async def strike(self, process: Process, phase: Phase, rank: int, log: Log) -> None:
+    async def strike(self, process: Process, phase: Phase, ranks: Sequence[int], log: Log) -> None:
         """Do what is injected here: nothing, an exception, silence for ever, or the end of this process."""
-        for one in self.due(process, phase, (rank,)):
-            await _act(one.failure, one.text(rank), log)
+        for one in self.due(process, phase, ranks):
+            await _act(one.failure, one.text(ranks[0] if one.rank is None else one.rank), log)
 
 
 async def _act(failure: Failure, text: str, log: Log) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 from collections.abc import Coroutine
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -19,52 +20,77 @@ STOP_GRACE = 5.0
 
 
 def run(host: Host, log: Log, children: Children) -> int:
-    """The main process; its exit code."""
+    """The main process; its exit code. Raises `Fault` for a failure at start."""
+    life = run_workers(host, log, children) if host.layout.node_rank else run_engines(host, log, children)
+    return asyncio.run(until_stopped(host, log, children, life))
+
+
+def run_engines(host: Host, log: Log, children: Children) -> Coroutine[Any, Any, int]:
     layout = host.layout
-    if layout.node_rank > 0:
-        address = f"{layout.master_address}:{layout.master_port}"
-        log.says(
-            "serve.py:222",
-            f"Launching vLLM (v{host.version}) headless multiproc executor, with head node address {address} for "
-            "torch.distributed process group.",
-        )
-        for index in range(max(layout.workers, 1)):
-            name = worker.worker_name(host, layout.node_rank, index)
-            children.spawn(
-                name,
-                f"VLLM::{name}",
-                partial(worker.run, host, layout.node_rank, index),
-            )
-        return asyncio.run(until_stopped(host, log, children, start_workers(log, children)))
-    address = f"tcp://{layout.address}:{layout.rpc_port}"
     log.says(
         "serve.py:240",
-        f"Launching {layout.local} data parallel engine(s) in headless mode, with head node address {address}.",
+        f"Launching {layout.local} data parallel engine(s) in headless mode, with head node address "
+        f"tcp://{layout.address}:{layout.rpc_port}.",
     )
     head = ["tcp", layout.address, layout.rpc_port]
     for rank in layout.ranks:
         name = engine.engine_name(host, rank)
         children.spawn(name, f"VLLM::{name}", partial(engine.run, host, rank, head, None))
-    return asyncio.run(until_stopped(host, log, children, first_end(children)))
+    return Followers(host, log, children).live()
 
 
-async def first_end(children: Children) -> int:
-    """Wait for the first engine that ends: 1 when it never was ready. Later vLLM takes no notice of how it ended."""
-    ends = {asyncio.ensure_future(child.ended()): child for child in children.all}
-    done, _ = await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
-    return 0 if all(was_ready(ends[end]) for end in done) else 1
+def run_workers(host: Host, log: Log, children: Children) -> Coroutine[Any, Any, int]:
+    layout = host.layout
+    log.says(
+        "serve.py:222",
+        f"Launching vLLM (v{host.version}) headless multiproc executor, with head node address "
+        f"{layout.master_address}:{layout.master_port} for torch.distributed process group.",
+    )
+    for index in range(layout.workers):
+        name = worker.worker_name(host, layout.node_rank, index)
+        children.spawn(name, f"VLLM::{name}", partial(worker.run, host, layout.node_rank, index))
+    return workers_live(log, children)
 
 
-def was_ready(child: Child) -> bool:
-    return child.channel.recv(len(engine.READY)) == engine.READY
+@dataclass
+class Followers:
+    """The engines of this host, and which of them have been ready."""
+
+    host: Host
+    log: Log
+    children: Children
+    ready: set[str] = field(default_factory=set)
+
+    async def live(self) -> int:
+        """Until the first engine ends: 1 when it never was ready. Later vLLM does not ask how it ended."""
+        ends = {asyncio.ensure_future(child.ended()): child for child in self.children.all}
+        strike = asyncio.ensure_future(self.strike())
+        await asyncio.wait({strike, *ends}, return_when=asyncio.FIRST_COMPLETED)
+        if strike.done():
+            strike.result()
+        ended = {child.name for end, child in ends.items() if end.done()}
+        return 0 if ended <= self.ready else 1
+
+    async def strike(self) -> None:
+        """What is injected into this main process, a while after all its engines are ready."""
+        await asyncio.gather(*map(self.told, self.children.all))
+        await self.host.pace.take("after_ready")
+        await self.host.failures.strike(Process.MAIN, Phase.READY, self.host.layout.ranks, self.log)
+        await asyncio.Event().wait()
+
+    async def told(self, child: Child) -> None:
+        child.channel.settimeout(0)
+        if not await asyncio.get_running_loop().sock_recv(child.channel, len(engine.READY)):
+            await asyncio.Event().wait()
+        self.ready.add(child.name)
 
 
-async def start_workers(log: Log, children: Children) -> int:
+async def workers_live(log: Log, children: Children) -> int:
+    """Let the workers load; then until the first one ends. Raises `Fault` when one cannot load."""
     links = [Link(*await asyncio.open_connection(sock=child.channel, limit=LIMIT)) for child in children.all]
     for link in links:
         await link.send({"load": True})
-    loaded = [await link.receive() for link in links]
-    if None in loaded:
+    if None in [await link.receive() for link in links]:
         raise Fault(
             "Exception: WorkerProc initialization failed due to an exception in a background process. See stack "
             "trace for root cause.",
@@ -87,12 +113,12 @@ async def watch(log: Log, index: int, child: Child) -> None:
 
 
 async def until_stopped(host: Host, log: Log, children: Children, life_of: Coroutine[Any, Any, int]) -> int:
+    """Run to the end or to TERM, then end all children."""
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    life = asyncio.ensure_future(life_of)
-    struck, stopped = asyncio.ensure_future(strike(host, log)), asyncio.ensure_future(stop.wait())
-    ends: set[asyncio.Future[Any]] = {life, struck, stopped}
+    life, stopped = asyncio.ensure_future(life_of), asyncio.ensure_future(stop.wait())
+    ends: set[asyncio.Future[Any]] = {life, stopped}
     await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
     try:
         return life.result() if life.done() and not stop.is_set() else 0
@@ -101,9 +127,3 @@ async def until_stopped(host: Host, log: Log, children: Children, life_of: Corou
             log.says("serve.py:264", "Waiting up to 0 seconds for processes to exit")
         await children.stop(STOP_GRACE + host.pace.seconds("stop_headless"))
         log.says("serve.py:266", "Shutting down.")
-
-
-async def strike(host: Host, log: Log) -> None:
-    await host.pace.take("after_ready")
-    await host.failures.strike(Process.MAIN, Phase.READY, host.layout.start, log)
-    await asyncio.Event().wait()

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from launch.standin.log import Fault
+from launch.standin.network import bind_zmq
 from launch.standin.wire import Address, Link, Message, address_of, bind, connect, listen, reach
 
 PLACE = "pair.cc:553"
@@ -54,7 +55,7 @@ class Mesh:
 
     async def join(self, store: Address, ip: str) -> None:
         """Meet all others. Waits for ever for one that does not come; raises `Fault` for one that is unreachable."""
-        bound = bind(ip)
+        bound = bind_zmq(ip)
         await listen(bound, self.accepted)
         link = await reach(store)
         await link.send({"rank": self.rank, "address": address_of(bound)})

@@ -99,7 +99,7 @@ class Head:
     async def until(self, end: asyncio.Future[None]) -> None:
         """Wait for `end`; what is injected into the main process strikes meanwhile (and may end it)."""
         await self.host.pace.take("after_ready")
-        await self.host.failures.strike(Process.MAIN, Phase.READY, self.host.layout.start, self.log)
+        await self.host.failures.strike(Process.MAIN, Phase.READY, self.host.layout.ranks, self.log)
         await end
 
     async def watch(self, child: Child, front: Front) -> None:

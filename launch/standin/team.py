@@ -57,7 +57,7 @@ class Team:
         if not any(self.host.failures.due(Process.WORKER, phase, (self.rank,))):
             return
         if not self.links:
-            await self.host.failures.strike(Process.WORKER, phase, self.rank, self.log)
+            await self.host.failures.strike(Process.WORKER, phase, (self.rank,), self.log)
             return
         await self.links[0].send({"phase": phase})
         await asyncio.Event().wait()

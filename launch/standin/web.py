@@ -72,12 +72,15 @@ class WebServer:
         return await loop.create_server(lambda: Client(self.connected), sock=bound)
 
     async def connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with contextlib.suppress(OSError, asyncio.IncompleteReadError, BadRequest):
+        try:
             while (request := await read_request(reader)) is not None:
                 await self.exchange(request, writer)
                 if request.headers.get("connection", "").lower() == "close":
                     break
-        writer.close()
+        except (OSError, asyncio.IncompleteReadError, BadRequest):
+            pass
+        finally:
+            writer.close()
 
     async def exchange(self, request: Request, writer: asyncio.StreamWriter) -> None:
         """Answer one request; give it up when the client goes away."""

@@ -27,7 +27,7 @@ async def load(host: Host, log: Log, rank: int, *, first: bool) -> None:
     """All phases from the device to the captured graphs. Raises `Fault` for what is injected or wrong."""
 
     async def strike(phase: Phase) -> None:
-        await host.failures.strike(Process.WORKER, phase, rank, log)
+        await host.failures.strike(Process.WORKER, phase, (rank,), log)
 
     await strike(Phase.DEVICE)
     if host.env.get("GLOO_SOCKET_IFNAME"):
@@ -145,7 +145,7 @@ async def work(host: Host, log: Log, rank: int, channel: socket.socket, *, index
         return 1
     await link.send({"loaded": True})
     while (order := await link.receive()) is not None:
-        await host.failures.strike(Process.WORKER, Phase(order["phase"]), rank, log)
+        await host.failures.strike(Process.WORKER, Phase(order["phase"]), (rank,), log)
     del mesh
     return 0
 
