@@ -20,9 +20,7 @@ from inventory.facts.system import Sent, is_simulated, read_system
 T = TypeVar("T")
 
 
-def read(  # noqa: PLR0913  (what the transport measured, by name)
-    answer: bytes, *, host: str, noise: bytes, seconds: float, sent_at: float, received_at: float
-) -> HostFacts:
+def read(answer: bytes, *, host: str, noise: bytes, seconds: float, sent_at: float, received_at: float) -> HostFacts:
     """Every fact, or why it is unknown. Never raises, whatever `answer` holds."""
     answers = unframe(answer)
     sent = Sent(sent_at, received_at)

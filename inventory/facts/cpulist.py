@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-RANGE = re.compile(r"(\d{1,6})(?:-(\d{1,6}))?(?::(\d{1,6}))?")
+RANGE = re.compile(r"(\d{1,6})(?:-(\d{1,6}))?(?::(\d{1,6}))?", re.ASCII)
 LARGEST = 1 << 16
 """No kernel numbers more CPUs; a larger number in an answer is garbage."""
 

@@ -36,7 +36,6 @@ SECTIONS: tuple[tuple[str, float], ...] = (
     ("deployments", 0.5),
 )
 PIECES = (
-    "sh/limited",
     "sh/items",
     "sh/system",
     "sh/processor",
@@ -96,7 +95,6 @@ def script(asked: Asked) -> str:
     return "\n".join(
         (
             f"whole_seconds={asked.whole_seconds}",
-            piece("sh/limited"),
             piece("sh/begin"),
             f"cat >.sections <<'{END_OF_SECTIONS}'\n{sections(asked)}{END_OF_SECTIONS}",
             starts,

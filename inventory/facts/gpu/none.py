@@ -24,7 +24,7 @@ def read_gpus(answers: Answers, numa: Maybe[tuple[NumaNode, ...]]) -> Maybe[Gpus
             return found
         on_bus = gpus_of(vendor, devices)
         if on_bus:
-            silent.append(Unknown(found.why, f"{len(on_bus)} {name} GPUs on the PCI bus; {found.detail}"))
+            silent.insert(0, Unknown(found.why, f"{len(on_bus)} {name} GPUs on the PCI bus; {found.detail}"))
         elif found.why not in {Why.MISSING_TOOL, Why.EMPTY, Why.UNREADABLE}:
             silent.append(found)
     if silent:

@@ -31,21 +31,59 @@ clean_up() {
 section() {
     sections="$sections $1"
     (
-        limited "$2" sh ./.sections "section_$1" >/dev/null 2>"$1.end.err"
+        "$keeper" "$1" "$2" 2>"$1.end.err"
         printf '%s\n' "$?" >"$1.end"
         echo "$1" >&3
     ) >/dev/null 2>&1 &
 }
 
+# timed NAME SECONDS: timeout(1) of coreutils makes a group and sends TERM to all of it, but KILL only if the shell itself
+# is still there. What ignored TERM is killed here.
+timed() {
+    timeout -k 2 "$2" sh ./.sections "section_$1"
+    kept=$?
+    case $kept in
+    124 | 137) read -r group <".$1.group" && kill -KILL "-$group" 2>/dev/null ;;
+    esac
+    return "$kept"
+}
+
+# watched NAME SECONDS: where there is no such timeout (busybox's ends one process, not the group).
+watched() {
+    # shellcheck disable=SC2086  # nothing or one word
+    $leader sh ./.sections "section_$1" &
+    watched_pid=$!
+    (
+        pause "$2"
+        kill -TERM "-$watched_pid" || kill -TERM "$watched_pid"
+        sleep 2
+        kill -KILL "-$watched_pid" || kill -KILL "$watched_pid"
+    ) >/dev/null 2>&1 &
+    guard=$!
+    wait "$watched_pid"
+    kept=$?
+    if [ "$kept" = 143 ]; then
+        kept=124
+        kill -KILL "-$watched_pid" 2>/dev/null
+    fi
+    kill "$guard" 2>/dev/null
+    return "$kept"
+}
+
 # alarm SECONDS: say `late` on descriptor 3 then. A process that sits in the kernel (a GPU driver, a dead NFS
 # server) outlives even SIGKILL and makes `timeout` wait for it: the whole must not.
 alarm() {
-    nap=
-    trap 'kill $nap 2>/dev/null; exit' TERM
-    sleep "$1" &
-    nap=$!
-    wait "$nap"
+    pause "$1"
     echo late >&3
+}
+
+# pause SECONDS: in short steps, so that killing who waits leaves nothing behind for longer than a second.
+pause() {
+    left=$1
+    while [ "$left" -gt 0 ]; do
+        sleep 1
+        left=$((left - 1))
+    done
 }
 
 sections=
@@ -53,8 +91,17 @@ if ! folder=$(private_folder); then
     echo 'no folder takes a temporary file: tried /dev/shm, XDG_RUNTIME_DIR, TMPDIR, /tmp, /var/tmp and HOME' >&2
     exit 74
 fi
+case $(timeout --version 2>/dev/null) in
+*coreutils*) keeper=timed ;;
+*) keeper=watched ;;
+esac
+leader=
+! command -v setsid >/dev/null 2>&1 || leader=setsid
 trap clean_up EXIT
 trap 'exit 129' HUP INT TERM
 cd "$folder" || exit 74
+# bash writes a here-document to a file first.
+TMPDIR=$folder
+export TMPDIR
 mkfifo .ended && exec 3<>.ended
 read -r mark </proc/sys/kernel/random/uuid

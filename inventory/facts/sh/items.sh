@@ -49,3 +49,4 @@ ulimit -f 32768
 page_number=0
 lab_settings
 section=${1#section_}
+printf '%s\n' "$PPID" >".$section.group"

@@ -1,0 +1,576 @@
+whole_seconds=24
+# The start of the script that gathers all facts of a host: a private folder, and how sections are started.
+# Needs: whole_seconds. Runs in any POSIX shell on Linux; leaves nothing behind.
+set -u
+umask 077
+LC_ALL=C
+PATH="$PATH:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/opt/rocm/bin:/usr/lib/wsl/lib:${HOME:-/}/.local/bin"
+export LC_ALL PATH
+begun=$(date +%s.%N)
+
+# private_folder: a new folder that only we can read and that takes data (a full disk does not).
+# Memory first: a probe should neither need nor touch a disk.
+private_folder() {
+    for parent in /dev/shm "${XDG_RUNTIME_DIR:-/dev/shm}" "${TMPDIR:-/tmp}" /tmp /var/tmp "${HOME:-/}"; do
+        made=$(mktemp -d "$parent/bringup-facts.XXXXXXXX" 2>/dev/null) || continue
+        if echo probe 2>/dev/null >"$made/probe"; then
+            rm -f "$made/probe"
+            printf '%s\n' "$made"
+            return 0
+        fi
+        rmdir "$made"
+    done
+    return 1
+}
+
+clean_up() {
+    cd / && rm -rf -- "$folder"
+}
+
+# section NAME SECONDS: start the section in a process of its own; it reports to descriptor 3 when it ends.
+section() {
+    sections="$sections $1"
+    (
+        "$keeper" "$1" "$2" 2>"$1.end.err"
+        printf '%s\n' "$?" >"$1.end"
+        echo "$1" >&3
+    ) >/dev/null 2>&1 &
+}
+
+# timed NAME SECONDS: timeout(1) of coreutils makes a group and sends TERM to all of it, but KILL only if the shell itself
+# is still there. What ignored TERM is killed here.
+timed() {
+    timeout -k 2 "$2" sh ./.sections "section_$1"
+    kept=$?
+    case $kept in
+    124 | 137) read -r group <".$1.group" && kill -KILL "-$group" 2>/dev/null ;;
+    esac
+    return "$kept"
+}
+
+# watched NAME SECONDS: where there is no such timeout (busybox's ends one process, not the group).
+watched() {
+    # shellcheck disable=SC2086  # nothing or one word
+    $leader sh ./.sections "section_$1" &
+    watched_pid=$!
+    (
+        pause "$2"
+        kill -TERM "-$watched_pid" || kill -TERM "$watched_pid"
+        sleep 2
+        kill -KILL "-$watched_pid" || kill -KILL "$watched_pid"
+    ) >/dev/null 2>&1 &
+    guard=$!
+    wait "$watched_pid"
+    kept=$?
+    if [ "$kept" = 143 ]; then
+        kept=124
+        kill -KILL "-$watched_pid" 2>/dev/null
+    fi
+    kill "$guard" 2>/dev/null
+    return "$kept"
+}
+
+# alarm SECONDS: say `late` on descriptor 3 then. A process that sits in the kernel (a GPU driver, a dead NFS
+# server) outlives even SIGKILL and makes `timeout` wait for it: the whole must not.
+alarm() {
+    pause "$1"
+    echo late >&3
+}
+
+# pause SECONDS: in short steps, so that killing who waits leaves nothing behind for longer than a second.
+pause() {
+    left=$1
+    while [ "$left" -gt 0 ]; do
+        sleep 1
+        left=$((left - 1))
+    done
+}
+
+sections=
+if ! folder=$(private_folder); then
+    echo 'no folder takes a temporary file: tried /dev/shm, XDG_RUNTIME_DIR, TMPDIR, /tmp, /var/tmp and HOME' >&2
+    exit 74
+fi
+case $(timeout --version 2>/dev/null) in
+*coreutils*) keeper=timed ;;
+*) keeper=watched ;;
+esac
+leader=
+! command -v setsid >/dev/null 2>&1 || leader=setsid
+trap clean_up EXIT
+trap 'exit 129' HUP INT TERM
+cd "$folder" || exit 74
+# bash writes a here-document to a file first.
+TMPDIR=$folder
+export TMPDIR
+mkfifo .ended && exec 3<>.ended
+read -r mark </proc/sys/kernel/random/uuid
+
+cat >.sections <<'BRINGUP_END_OF_SECTIONS'
+state_dir=/var/lib/bringup
+asked_paths() {
+    "$1" /var/lib/bringup
+    "$1" '/raid/it'"'"'s models'
+    "$1" /tmp
+    "$1" /dev/shm
+}
+
+asked_addresses() {
+    "$1" 192.0.2.2
+    "$1" tray2.example
+}
+
+# What every section is made of. Sections run in the private folder of begin.sh.
+
+# item NAME COMMAND...: keep its stdout, stderr and exit status for the answer.
+item() {
+    item_name=$section.$1
+    shift
+    "$@" >"$item_name.out" 2>"$item_name.err"
+    printf '%s %s\n' "$item_name" "$?" >>"$section.status"
+}
+
+# page NAME KEY COMMAND...: the next of several items of one kind; its first line is KEY.
+page() {
+    page_number=$((page_number + 1))
+    page_name=$1.$page_number
+    page_key=$2
+    shift 2
+    item "$page_name" keyed "$page_key" "$@"
+}
+
+keyed() {
+    printf '%s\n' "$1"
+    shift
+    "$@"
+}
+
+# values FILE...: every line of those that can be read, as `path:line`. Not the shell's own `read`: dash takes one byte at
+# a time, which CPU lists of the kernel do not allow.
+values() {
+    grep -a -s '' /dev/null "$@" || true
+}
+
+# A lab host says so in /etc/bringup-lab and has its own hardware tree; elsewhere $sysroot is empty.
+lab_settings() {
+    sysroot=
+    lab_allowed=
+    [ -r /etc/bringup-lab ] || return 0
+    while IFS='=' read -r key value; do
+        case $key in
+        sysroot) sysroot=$value ;;
+        allowed) lab_allowed=$value ;;
+        esac
+    done </etc/bringup-lab
+}
+
+# A tool that prints without end must not fill the memory of the host: 512-byte blocks, 16 MiB an item.
+# bash counts in KiB: twice that.
+ulimit -f 32768
+page_number=0
+lab_settings
+section=${1#section_}
+printf '%s\n' "$PPID" >".$section.group"
+
+section_system() {
+    item lab cat /etc/bringup-lab
+    item release os_release
+    item kernel uname -rm
+    item hostname uname -n
+    item boot cat /proc/sys/kernel/random/boot_id
+    item user id -un
+    item uid id -u
+    item init cat /proc/1/comm
+    item container container_kind
+}
+
+section_sudo() {
+    item true sudo -n true
+}
+
+os_release() {
+    cat /etc/os-release 2>/dev/null || cat /usr/lib/os-release
+}
+
+# container_kind: what kind of container this is, nothing on a machine.
+container_kind() {
+    if [ -r /run/systemd/container ]; then
+        cat /run/systemd/container
+    elif [ -e /.dockerenv ]; then
+        echo docker
+    elif [ -e /run/.containerenv ]; then
+        echo podman
+    else
+        tr '\0' '\n' 2>/dev/null </proc/1/environ | sed -n 's/^container=//p'
+    fi
+}
+
+section_processor() {
+    cpus=$sysroot/sys/devices/system/cpu
+    nodes=$sysroot/sys/devices/system/node
+    item online cat "$cpus/online"
+    item online-each values "$cpus"/cpu[0-9]*/online
+    item topology values "$cpus"/cpu[0-9]*/topology/physical_package_id "$cpus"/cpu[0-9]*/topology/core_id \
+        "$cpus"/cpu[0-9]*/topology/book_id "$cpus"/cpu[0-9]*/topology/drawer_id
+    item siblings siblings
+    item cpuinfo grep -a -E '^(processor|physical id|core id|model name|cpu|Processor|Hardware)' \
+        "$sysroot/proc/cpuinfo"
+    item allowed allowed_cpus
+    item nodes values "$nodes"/node[0-9]*/distance
+    item node-cpus node_cpus
+    item node-memory node_memory
+    item memory cat "$sysroot/proc/meminfo"
+    [ -n "$sysroot" ] || item lscpu lscpu
+}
+
+# Kernels before 2.6.26 have masks only.
+siblings() {
+    set -- "$cpus"/cpu[0-9]*/topology/thread_siblings_list
+    [ -e "$1" ] || set -- "$cpus"/cpu[0-9]*/topology/thread_siblings
+    values "$@"
+}
+
+node_cpus() {
+    set -- "$nodes"/node[0-9]*/cpulist
+    [ -e "$1" ] || set -- "$nodes"/node[0-9]*/cpumap
+    values "$@"
+}
+
+# The CPUs that a process we start may use: affinity and cpuset together.
+allowed_cpus() {
+    if [ -n "$lab_allowed" ]; then
+        printf '%s\n' "$lab_allowed"
+    else
+        sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status
+    fi
+}
+
+node_memory() {
+    set -- "$nodes"/node[0-9]*/meminfo
+    [ ! -e "$1" ] || grep -a -h -E 'MemTotal|MemFree|HugePages_Total' "$@"
+}
+
+section_pci() {
+    item devices pci_devices
+}
+
+# The devices that can be a GPU, its switch or a NIC: `address class vendor device numa_node`.
+pci_devices() {
+    [ -d "$sysroot/sys/bus/pci/devices" ] || {
+        echo "$sysroot/sys/bus/pci/devices: no such folder" >&2
+        return 1
+    }
+    for device in "$sysroot"/sys/bus/pci/devices/*; do
+        # A virtual function of SR-IOV is a slice of another device.
+        [ ! -e "$device/physfn" ] || continue
+        class=
+        read -r class <"$device/class" || continue
+        case $class in
+        0x02* | 0x0680* | 0x03* | 0x12*) ;;
+        *) continue ;;
+        esac
+        vendor='' id='' node=''
+        read -r vendor <"$device/vendor"
+        read -r id <"$device/device"
+        read -r node <"$device/numa_node"
+        printf '%s %s %s %s %s\n' "${device##*/}" "$class" "$vendor" "$id" "${node:--1}"
+    done 2>/dev/null
+}
+
+# Each call that can take seconds is a section of its own.
+section_nvidia() {
+    item version cat /proc/driver/nvidia/version
+    item nodes ls /dev/nvidiactl /dev/nvidia0
+    item xml nvidia_xml
+    worked=$(sed -n '$s/^nvidia.xml //p' nvidia.status)
+    [ "$worked" = 0 ] || [ "$worked" = 127 ] || nvidia_otherwise
+}
+
+# Without its longest part: hundreds of clock rates a GPU.
+nvidia_xml() {
+    nvidia-smi -q -x >.nvidia.xml
+    nvidia_status=$?
+    grep -v supported_graphics_clock .nvidia.xml
+    return "$nvidia_status"
+}
+
+# Old drivers and cut-down builds have no XML; a broken one tells more in its other answers.
+nvidia_otherwise() {
+    item csv nvidia-smi --query-gpu=index,name,uuid,memory.total,pci.bus_id,driver_version --format=csv
+    item list nvidia-smi -L
+    item text nvidia-smi -q
+    item kernel nvidia_kernel_log
+}
+
+nvidia_kernel_log() {
+    dmesg | grep -A 2 -E 'NVRM|Xid' | tail -n 40
+}
+
+section_nvidia_capability() {
+    item csv nvidia-smi --query-gpu=pci.bus_id,compute_cap --format=csv
+}
+
+section_nvidia_topology() {
+    item matrix nvidia-smi topo -m
+}
+
+section_amd() {
+    item node ls /dev/kfd
+    item list amd-smi list --json
+    item static amd-smi static --json
+    item process amd-smi process --json
+    amd_status=$(sed -n 's/^amd.static //p' amd.status)
+    [ "$amd_status" = 0 ] || item rocm rocm-smi --showproductname --showuniqueid --showbus --showmeminfo vram \
+        --showtoponuma --showdriverversion --json
+    item kfd kfd_nodes
+}
+
+# The kernel's own list of compute nodes: no tool and no rights needed.
+kfd_nodes() {
+    kfd=$sysroot/sys/class/kfd/kfd/topology/nodes
+    [ -d "$kfd" ] || {
+        echo "$kfd: No such file or directory" >&2
+        return 1
+    }
+    grep -s . /dev/null "$kfd"/*/gpu_id "$kfd"/*/name "$kfd"/*/properties "$kfd"/*/mem_banks/*/properties \
+        "$kfd"/*/io_links/*/properties
+}
+
+section_network() {
+    item links ip -o link show
+    item addresses ip -o addr show
+    item speeds values /sys/class/net/*/speed
+    item ports cat /proc/sys/net/ipv4/ip_local_port_range
+    asked_addresses route_to
+}
+
+# route_to ADDRESS: one page, the kernel's own answer; a name is looked up first.
+route_to() {
+    page route "$1" route_of "$1"
+}
+
+route_of() {
+    case $1 in
+    *[!0-9.]*) ;;
+    *) ip -o route get "$1" && return ;;
+    esac
+    case $1 in
+    *:*) ip -o route get "$1" && return ;;
+    esac
+    address=$(getent ahosts "$1" | sed -n '1s/[[:space:]].*//p')
+    if [ -z "$address" ]; then
+        echo "the name $1 has no address here" >&2
+        return 1
+    fi
+    ip -o route get "$address"
+}
+
+# The kernel's tables are asked only where `ss` did not answer: with many connections they are long.
+section_listeners() {
+    item ss ss -ltnp
+    [ "$(cat listeners.status)" = 'listeners.ss 0' ] || item tables grep -h ' 0A ' /proc/net/tcp /proc/net/tcp6
+}
+
+# Every path is looked at beside the others: one on a dead NFS server costs only itself (and this section's time).
+section_disks() {
+    item mounts cat /proc/self/mountinfo
+    item asked asked_paths line_of
+    disk_number=0
+    asked_paths look_at
+    wait
+}
+
+line_of() {
+    printf '%s\n' "$1"
+}
+
+look_at() {
+    disk_number=$((disk_number + 1))
+    item "path.$disk_number" keyed "$1" disk_of "$1" &
+}
+
+# disk_of PATH: what holds PATH, or would: its deepest folder that exists.
+disk_of() {
+    existing=$1
+    while [ -n "$existing" ] && [ ! -e "$existing" ]; do
+        existing=${existing%/*}
+    done
+    existing=${existing:-/}
+    if [ -w "$existing" ]; then writable=yes; else writable=no; fi
+    printf '%s\n%s\n' "$existing" "$writable"
+    df -P -k "$existing"
+    df -P -i "$existing" 2>/dev/null || true
+}
+
+section_software() {
+    item systemd systemctl --version
+    item systemd-state systemd_state
+    item python python3 --version
+    item uv uv --version
+}
+
+# systemd_state: `running`, `degraded`, ... only where systemd is PID 1.
+systemd_state() {
+    if [ -d /run/systemd/system ]; then
+        systemctl is-system-running || true
+    else
+        echo offline
+    fi
+}
+
+# A container service that hangs must not hide the rest.
+section_containers() {
+    item podman podman version --format '{{.Client.Version}}'
+    item docker docker version --format '{{.Server.Version}}'
+}
+
+# deployment_processes NAME GENERATION: the pids of every process of a deployment, one a line, none twice.
+# Needs: state_dir. Zombies do not count: they hold neither port nor memory.
+#
+# Three ways, because each alone misses some: the environment (vLLM's processes rename themselves, which destroys it, and
+# another user's cannot be read), the session of the recorded process, and the control group of the unit.
+deployment_processes() {
+    {
+        processes_by_environment "$1/$2"
+        processes_by_session "$state_dir/deployments/$1/$2/record"
+        processes_by_unit "$1"
+    } | sort -n -u
+}
+
+processes_by_environment() {
+    # shellcheck disable=SC2013  # paths of ours without blanks
+    for environ in $(grep -l -s -F "BRINGUP_DEPLOYMENT=$1" /proc/[0-9]*/environ); do
+        # grep found a part: generation 12 is not generation 1.
+        if tr '\0' '\n' <"$environ" | grep -q -x -F "BRINGUP_DEPLOYMENT=$1"; then
+            environ=${environ#/proc/}
+            printf '%s\n' "${environ%/environ}"
+        fi
+    done 2>/dev/null
+}
+
+# The recorded process leads its session, and the kernel gives its pid to no other while the session has members:
+# only another boot, or the same pid with another start time, makes the record stale.
+processes_by_session() {
+    [ -r "$1" ] || return 0
+    read -r leader started booted <"$1" || [ -n "$booted" ] || return 0
+    read -r boot </proc/sys/kernel/random/boot_id
+    case $leader in '' | *[!0-9]*) return 0 ;; esac
+    [ "$booted" = "$boot" ] || return 0
+    if [ -e "/proc/$leader/stat" ]; then
+        [ "$(start_time "$leader")" = "$started" ] || return 0
+    fi
+    grep -h -s -E "^[0-9]+ \(.*\) [^ZX] -?[0-9]+ -?[0-9]+ $leader " /proc/[0-9]*/stat | sed 's/ .*//'
+}
+
+# start_time PID: field 22 of its stat, counted after the command's name, which may hold blanks and brackets.
+start_time() {
+    read -r stat_line <"/proc/$1/stat" || return 0
+    # shellcheck disable=SC2086  # fields of numbers
+    set -- ${stat_line##*) }
+    printf '%s\n' "${20}"
+} 2>/dev/null
+
+processes_by_unit() {
+    [ -d /run/systemd/system ] || return 0
+    group=$(systemctl show "bringup-$1.service" -p ControlGroup 2>/dev/null)
+    group=${group#ControlGroup=}
+    case $group in /?*) ;; *) return 0 ;; esac
+    for mount in /sys/fs/cgroup /sys/fs/cgroup/systemd /sys/fs/cgroup/unified; do
+        [ ! -d "$mount$group" ] || find "$mount$group" -name cgroup.procs -exec cat {} + 2>/dev/null
+    done
+}
+
+# What bringup itself left on the host, below $state_dir.
+# `ls` tells a folder that is not there from one that we may not read.
+section_state() {
+    item environments-folder ls -A "$state_dir/envs"
+    for folder in "$state_dir"/envs/*/; do
+        [ ! -d "$folder" ] || page environment "$folder" cat "${folder}bringup-env.json"
+    done
+    item weights-folder ls -A "$state_dir/weights"
+    for folder in "$state_dir"/weights/*/*/; do
+        [ ! -d "$folder" ] || page weights "$folder" cat "${folder}.bringup-manifest.json"
+    done
+}
+
+section_deployments() {
+    item folder ls -A "$state_dir/deployments"
+    item boot cat /proc/sys/kernel/random/boot_id
+    for current in "$state_dir"/deployments/*/current; do
+        [ -L "$current" ] || continue
+        page_number=$((page_number + 1))
+        item "generation.$page_number" cat "$current/generation.json"
+        item "report.$page_number" deployment_report "$current"
+    done
+}
+
+# deployment_report LINK: one fact a line, the kind first. What it means is decided by the reader.
+deployment_report() {
+    deployment_folder=${1%/current}
+    deployment_name=${deployment_folder##*/}
+    deployment_generation=$(readlink "$1")
+    deployment_generation=${deployment_generation##*/}
+    printf 'name %s\ngeneration %s\n' "$deployment_name" "$deployment_generation"
+    if read -r record <"$1/record"; then
+        printf 'record %s\n' "$record"
+        process_line "${record%% *}"
+    fi 2>/dev/null
+    [ ! -d /run/systemd/system ] || systemctl show "bringup-$deployment_name.service" \
+        -p LoadState,ActiveState,SubState,MainPID,ControlGroup | sed 's/^/unit /'
+    deployment_processes "$deployment_name" "$deployment_generation" | sed 's/^/process /'
+}
+
+# process_line PID: `leader STATE STARTTIME` of a process that is there (a zombie says Z).
+process_line() {
+    read -r line <"/proc/$1/stat" || return 0
+    # shellcheck disable=SC2086  # the fields after the command's name, which may hold anything
+    set -- ${line##*) }
+    printf 'leader %s %s\n' "$1" "${20}"
+}
+
+"$1"
+BRINGUP_END_OF_SECTIONS
+section nvidia 20
+section nvidia_topology 20
+section nvidia_capability 20
+section amd 20
+section system 10
+section processor 10
+section pci 10
+section network 10
+section listeners 10
+section disks 10
+section software 10
+section containers 10
+section sudo 10
+section state 10
+section deployments 10
+
+# The end of the script that gathers facts: wait for the sections, then tell everything, framed.
+# Needs: begin.sh, whole_seconds.
+#
+# The answer: a line `bringup-facts 1 MARK`, `wc -c` of every item, then each item after a line MARK, and MARK end.
+# Both lengths and the random mark must fit: any bytes survive, and what was cut is noticed.
+alarm "$whole_seconds" >/dev/null 2>&1 &
+alarm_pid=$!
+
+# shellcheck disable=SC2086  # names of ours, one word each
+set -- $sections
+while [ $# -gt 0 ]; do
+    read -r ended <&3
+    [ "$ended" != late ] || break
+    shift
+done
+kill "$alarm_pid" 2>/dev/null
+
+printf '%s\n%s\n' "$begun" "$(date +%s.%N)" >clock.out
+printf '\n%s\n' "$mark" >.mark
+set -- *
+printf 'bringup-facts 1 %s\n' "$mark"
+wc -c "$@"
+for item in "$@"; do
+    set -- "$@" .mark "$item"
+    shift
+done
+cat "$@" .mark
+printf 'end\n'

@@ -1,0 +1,91 @@
+"""No reader raises, whatever a host says: it returns a value or an `Unknown`."""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from inventory.facts.base import Unknown
+from inventory.facts.bundle import read
+from inventory.facts.cpulist import format_list, parse_list
+from inventory.facts.host import HostFacts
+from tests.answered import HOSTS, Said, fixture, framed
+
+FIXTURES = {folder.name: fixture(folder.name) for folder in sorted(HOSTS.iterdir())}
+HOST = st.sampled_from(sorted(FIXTURES))
+
+
+def facts(items: dict[str, Said]) -> HostFacts:
+    return read(framed(items), host="x", noise=b"", seconds=0, sent_at=0, received_at=1)
+
+
+def text_of(said: Said) -> bytes:
+    if isinstance(said, tuple):
+        return said[1].encode()
+    return said if isinstance(said, bytes) else said.encode()
+
+
+@given(host=HOST, share=st.floats(min_value=0, max_value=1), seed=st.integers())
+@settings(max_examples=60, deadline=None)
+def test_every_item_cut_somewhere(host: str, share: float, seed: int) -> None:
+    dice = random.Random(seed)  # noqa: S311
+    cut: dict[str, Said] = {}
+    for name, said in FIXTURES[host].items():
+        body = text_of(said)
+        keep = len(body) if dice.random() < share else dice.randrange(len(body) + 1)
+        cut[name] = body[:keep]
+    assert isinstance(facts(cut), HostFacts)
+
+
+@given(host=HOST, seed=st.integers())
+@settings(max_examples=60, deadline=None)
+def test_every_items_lines_shuffled(host: str, seed: int) -> None:
+    dice = random.Random(seed)  # noqa: S311
+    shuffled: dict[str, Said] = {}
+    for name, said in FIXTURES[host].items():
+        lines = text_of(said).splitlines(keepends=True)
+        dice.shuffle(lines)
+        shuffled[name] = b"".join(lines)
+    assert isinstance(facts(shuffled), HostFacts)
+
+
+@given(host=HOST, seed=st.integers())
+@settings(max_examples=40, deadline=None)
+def test_every_item_says_what_another_says(host: str, seed: int) -> None:
+    dice = random.Random(seed)  # noqa: S311
+    names = list(FIXTURES[host])
+    mixed: dict[str, Said] = {name: text_of(FIXTURES[host][dice.choice(names)]) for name in names}
+    assert isinstance(facts(mixed), HostFacts)
+
+
+@given(items=st.dictionaries(st.sampled_from(sorted(FIXTURES["gb200-tray"])), st.binary(max_size=200)))
+@settings(max_examples=60, deadline=None)
+def test_garbage_items(items: dict[str, bytes]) -> None:
+    assert isinstance(facts({**FIXTURES["gb200-tray"], **items}), HostFacts)
+
+
+@given(data=st.binary(max_size=500))
+def test_a_garbage_answer_leaves_everything_unknown(data: bytes) -> None:
+    host = read(data, host="x", noise=data, seconds=0, sent_at=0, received_at=1)
+    subjects = (
+        "system",
+        "cpu",
+        "numa",
+        "memory",
+        "file_systems",
+        "network",
+        "listeners",
+        "gpus",
+        "software",
+        "deployments",
+    )
+    assert all(isinstance(getattr(host, subject), Unknown) for subject in subjects)
+    assert {field.name for field in dataclasses.fields(host)} >= set(subjects)
+
+
+@given(cpus=st.sets(st.integers(min_value=0, max_value=4095)))
+def test_lists_of_cpus_read_back(cpus: set[int]) -> None:
+    assert parse_list(format_list(tuple(cpus))) == tuple(sorted(cpus))

@@ -1,0 +1,72 @@
+"""Whole hosts, as the script would have told them (tests/fixtures/hosts)."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+
+import pytest
+
+from inventory.facts.base import Unknown
+from inventory.facts.host import HostFacts
+from tests.answered import HOSTS, facts, fixture
+
+GIB = 1 << 30
+
+
+@dataclass(frozen=True)
+class Expected:
+    sockets: int
+    cores: int
+    nodes_with_cpus: int
+    memory_gib: int
+    vendor: str | None  # None: unknown
+    name: str = ""
+    near: tuple[int, ...] = ()  # NUMA node of each GPU
+    gpu_gib: int | None = None
+
+
+EXPECTED = {
+    "h200-hgx": Expected(2, 112, 2, 2015, "nvidia", "NVIDIA H200", (0,) * 4 + (1,) * 4, 140),
+    "gb200-tray": Expected(2, 144, 2, 956, "nvidia", "NVIDIA GB200", (0, 0, 1, 1), 185),
+    "gb300-tray": Expected(2, 144, 2, 956, "nvidia", "NVIDIA GB300", (0, 0, 1, 1), 277),
+    "dgx-spark": Expected(1, 20, 1, 119, "nvidia", "NVIDIA GB10", (0,), None),
+    "l40s-4x": Expected(1, 64, 4, 503, "nvidia", "NVIDIA L40S", (3, 1, 2, 2), 44),
+    "mi355x-8x": Expected(2, 128, 2, 2952, "amd", "AMD Instinct MI355X", (0,) * 4 + (1,) * 4, 287),
+    "mi300x-cpx": Expected(2, 192, 2, 2213, "amd", "ip discovery", (0,) * 32 + (1,) * 32, 23),
+    "cpu-only": Expected(8, 8, 1, 31, "none"),
+    "broken-driver": Expected(2, 48, 2, 503, None),
+}
+
+
+def test_every_fixture_is_expected() -> None:
+    assert {folder.name for folder in HOSTS.iterdir()} == set(EXPECTED)
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_a_host(name: str) -> None:
+    host, expected = facts(fixture(name)), EXPECTED[name]
+    assert not isinstance(host.cpu, Unknown)
+    assert not isinstance(host.numa, Unknown)
+    assert not isinstance(host.memory, Unknown)
+    assert (host.cpu.sockets, host.cpu.physical_cores) == (expected.sockets, expected.cores)
+    assert len([node for node in host.numa if node.cpus]) == expected.nodes_with_cpus
+    assert host.memory.total_bytes // GIB == expected.memory_gib
+    if expected.vendor is None:
+        assert isinstance(host.gpus, Unknown)
+        return
+    assert not isinstance(host.gpus, Unknown)
+    assert host.gpus.vendor == expected.vendor
+    assert {one.name for one in host.gpus.devices} <= {expected.name}
+    assert tuple(one.numa_node for one in host.gpus.devices) == expected.near
+    sizes = {one.memory_bytes // GIB if one.memory_bytes else None for one in host.gpus.devices}
+    assert sizes <= {expected.gpu_gib}
+    assert host.gpus.hidden == ()
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_all_else_is_known(name: str) -> None:
+    host = facts(fixture(name))
+    unknown = [field.name for field in dataclasses.fields(HostFacts) if isinstance(getattr(host, field.name), Unknown)]
+    assert unknown == (["gpus"] if EXPECTED[name].vendor is None else [])
+    assert host.simulated is False
