@@ -72,13 +72,21 @@ class Document:
         return bad(self.name, at, message, observed, required)
 
 
-def bad(name: str | Path, at: At | None, message: str, observed: str, required: str) -> BadInput:
+def bad(  # noqa: PLR0913  (a place and the parts of an error)
+    name: str | Path,
+    at: At | None,
+    message: str,
+    observed: str,
+    required: str,
+    *,
+    id: str = "yaml-file",  # noqa: A002  (the word of `BringupError`)
+) -> BadInput:
     """A `BadInput` about a place in a file; the next command opens an editor there."""
     line, column = (at[0] + 1, at[1] + 1) if at else (1, 1)
     place = f"{name}:{line}:{column}" if at else str(name)
     return BadInput(
         f"{place}: {message}",
-        id="yaml-file",
+        id=id,
         observed=observed,
         required=required,
         next_command=f"${{EDITOR:-vi}} +{line} {quote(str(name))}",

@@ -12,9 +12,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 from inventory import names
+from inventory.errors import raise_all
+from inventory.quoting import quote
 from inventory.secret import Url
+from inventory.select import HELP, Listed, select
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from inventory.errors import BringupError
@@ -133,16 +137,49 @@ class Host(Strict):
     env: tuple[tuple[Variable, VariableValue], ...] = ()
 
 
+def make_host(name: str, *layers: Settings) -> Host:
+    """The host `name` with what `layers` say, later ones first; `mirrors` and `env` are merged key by key."""
+    said: dict[str, Any] = {}
+    mirrors: dict[str, Any] = {}
+    env: dict[str, str] = {}
+    for layer in layers:
+        said |= {key: getattr(layer, key) for key in layer.model_fields_set if getattr(layer, key) is not None}
+        mirrors |= {key: value for key, value in layer.mirrors if value is not None}
+        env |= layer.env
+    if name in names.LOCAL_NAMES:  # only its own entry can send this machine through ssh
+        own = layers[-1].transport if layers and isinstance(layers[-1], HostEntry) else None
+        said["transport"] = own or "local"
+    return Host(name=name, **{**said, "mirrors": Mirrors(**mirrors), "env": tuple(env.items())})
+
+
+def _nobody_asks_ssh(_name: str) -> bool:
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class Inventory:
     """All hosts and groups, in the order of the file; `groups` maps each to the hosts in it and below it.
 
-    `refused`: hosts that are listed but cannot be used, with the reason, raised when they are selected.
-    `warnings`: what an operator should know and nothing stops for, one line each.
+    `defaults` also hold for selected hosts that are not listed. `refused`: hosts that are listed but cannot be used,
+    with the reason, raised when they are selected. `warnings`: what an operator should know, one line each.
+    `mentions` tells whether ssh_config says something of a name.
     """
 
     hosts: dict[str, Host] = field(default_factory=dict)
     groups: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    defaults: Settings = field(default_factory=Settings)
     source: Path | None = None
     warnings: tuple[str, ...] = ()
     refused: dict[str, BringupError] = field(default_factory=dict)
+    mentions: Callable[[str], bool] = _nobody_asks_ssh
+
+    def resolve(self, selection: str) -> tuple[Host, ...]:
+        """The hosts that `selection` names (see `inventory.select`), each once and in its order.
+
+        A host that is not listed is what ssh says of it, with the inventory's defaults. Raises `BadInput`.
+        """
+        edit = f"${{EDITOR:-vi}} {quote(self.source)}" if self.source else HELP
+        listed = Listed({**self.hosts, **self.refused}, self.groups, self.mentions, edit)
+        chosen = select(selection, listed)
+        raise_all([self.refused[name] for name in chosen if name in self.refused])
+        return tuple(self.hosts.get(name) or make_host(name, self.defaults) for name in chosen)

@@ -30,9 +30,7 @@ def print_config(target: str, arguments: tuple[str, ...] = ()) -> str:
 def _run(command: list[str], out: IO[bytes], errors: IO[bytes]) -> int | None:
     """Exit status, or None past the deadline: then the whole session of the process is killed."""
     try:
-        process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=out, stderr=errors, start_new_session=True
-        )
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=errors, start_new_session=True)
     except FileNotFoundError:
         raise BadInput(
             "there is no ssh client on this machine",

@@ -41,9 +41,7 @@ def _settings(lines: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
             if value not in usual:
                 yield f"{keyword} {value}"
     for value in lines.get("preferredauthentications", ()):
-        if (
-            "gssapi" in value
-        ):  # Debian turns GSSAPIAuthentication on for everybody: only a preference is a wish
+        if "gssapi" in value:  # Debian turns GSSAPIAuthentication on for everybody: only a preference is a wish
             yield f"PreferredAuthentications {value}"
     if "true" in lines.get("verifyhostkeydns", ()) or "yes" in lines.get("verifyhostkeydns", ()):
         yield "VerifyHostKeyDNS yes"
@@ -57,9 +55,7 @@ def _hardware_keys(identity_files: Iterable[str]) -> Iterator[str]:
 
 
 def _is_hardware_key(path: str) -> bool:
-    return any(
-        line.startswith("sk-") for name in (path, f"{path}.pub") for line in _text(name).splitlines()[:1]
-    )
+    return any(line.startswith("sk-") for name in (path, f"{path}.pub") for line in _text(name).splitlines()[:1])
 
 
 def _certificate_authorities(known_hosts: Iterable[str], server: tuple[str, int]) -> Iterator[str]:
