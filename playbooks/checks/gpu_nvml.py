@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from inventory.facts.base import Why, is_known
+from inventory.facts.base import Unknown, Why
 from inventory.facts.host import Gpus, HostFacts
 from playbooks.checks.base import ON_HOST, Priority, skip, unread
 from playbooks.finding import Finding, Status
@@ -13,22 +13,42 @@ PRIORITY = Priority.P0
 WHY = "when the driver does not answer, no rank can start and the probe itself may hang"
 
 _REQUIRED = "the GPU driver answers"
-_LOOK = f"{ON_HOST}sudo dmesg | grep -iE 'nvrm|amdgpu' | tail -20"
-_REBOOT = f"{ON_HOST}sudo reboot"
-# The driver's own words -> what helps. A library newer than the loaded module is cured by a reboot only.
-_SAID = (("version mismatch", _REBOOT), ("communicate", _LOOK), ("Unknown Error", _REBOOT))
+_LOOK = f"{ON_HOST}sudo dmesg | grep -iE 'nvrm|xid|amdgpu' | tail -20"
+_REBOOT = f"{ON_HOST}sudo reboot  # after draining it"
+# What the facts say of a driver that is known to be broken -> what helps. The first that is found counts.
+_BROKEN = (
+    ("version mismatch", _REBOOT),  # a library newer than the loaded module
+    ("library_mismatch", _REBOOT),
+    ("fallen_off_bus", _REBOOT),
+    ("gpu_lost", _REBOOT),
+    ("no_devices", _LOOK),
+    ("nvml_unknown_error", "start the container of this host again, see the runbook"),
+    ("unknown error", _REBOOT),
+    ("no_permission", f"{ON_HOST}ls -l /dev/nvidia* /dev/kfd /dev/dri; id"),
+    ("library_missing", f"{ON_HOST}ldconfig -p | grep -E 'libnvidia-ml|libcuda'  # and install the driver again"),
+    ("not_loaded", f"{ON_HOST}sudo modprobe nvidia || dkms status"),
+    ("communicate", f"{ON_HOST}sudo modprobe nvidia || dkms status"),
+    ("nvml_failed", _LOOK),
+)
 
 
 def check(facts: HostFacts, needs: HostRequirements) -> Finding:
     if not needs.gpus:
         return skip(ID, facts.host, "the plan uses no GPU here")
-    if is_known(facts.gpus):
+    if not isinstance(facts.gpus, Unknown):
         return state(facts.host, facts.gpus)
-    if facts.gpus.why not in {Why.REFUSED, Why.TIMED_OUT}:
+    remedy = cure(facts.gpus)
+    if remedy is None:
         return unread(ID, facts.host, facts.gpus, _REQUIRED, _LOOK)
     said = facts.gpus.detail or facts.gpus.why
-    remedy = next((cure for words, cure in _SAID if words.lower() in said.lower()), _LOOK)
-    return Finding(ID, Status.FAIL, facts.host, f"the driver does not answer: {said!r}", _REQUIRED, remedy)
+    return Finding(ID, Status.FAIL, facts.host, f"the driver does not answer: {said}", _REQUIRED, remedy)
+
+
+def cure(unknown: Unknown) -> str | None:
+    """What helps against a driver that is known not to answer; None when only our reading of it failed."""
+    said = unknown.detail.lower()
+    named = next((remedy for words, remedy in _BROKEN if words in said), None)
+    return named or (_LOOK if unknown.why in {Why.REFUSED, Why.TIMED_OUT} else None)
 
 
 def state(host: str, gpus: Gpus) -> Finding:

@@ -67,7 +67,15 @@ def test_gpus_that_could_not_be_asked_are_unknown(check: HostCheck) -> None:
         said("Failed to initialize NVML: Driver/library version mismatch"),
         says=("version mismatch", "reboot"),
     ),
-    Case("no module", Status.FAIL, said("couldn't communicate with the NVIDIA driver"), says=("dmesg",)),
+    Case("no module", Status.FAIL, said("couldn't communicate with the NVIDIA driver"), says=("modprobe",)),
+    Case(
+        "named by the reader of the facts",
+        Status.FAIL,
+        replace(tray(), gpus=Unknown(Why.UNREADABLE, "8 GPUs on the PCI bus; driver_not_loaded: no kernel module")),
+        says=("8 GPUs on the PCI bus", "modprobe"),
+    ),
+    Case("refused for no known reason", Status.FAIL, said("rc 9"), says=("dmesg",)),
+    Case("answer not understood", Status.UNKNOWN, replace(tray(), gpus=Unknown(Why.UNREADABLE, "no XML"))),
     Case("none", Status.FAIL, replace(tray(), gpus=replace(gpus("x"), vendor="none", driver=None, devices=()))),
     Case("device without a driver", Status.FAIL, change(tray(), "gpus", driver=None), says=("without a driver",)),
 )
