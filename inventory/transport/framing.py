@@ -30,7 +30,8 @@ $(cat)\""""
 
 # $1 is the keeper of the deadline, $2 the seconds, $3 _BOOT. timeout(1) makes a process group and sends TERM
 # to all of it, but KILL only when the shell itself has not ended, so the rest of the group is killed here.
-# BusyBox's timeout ends one process, not the group: there, and where none is, this shell keeps watch.
+# BusyBox's timeout ends one process, not the group: there, and where none is, this shell keeps watch. Without
+# setsid it reaches only the children that /proc lists at that moment.
 _GUARD = f"""exec 3>&1
 if [ "$1" = timeout ]; then
   group=$(timeout -k {KILL_AFTER} "$2" /bin/sh -c 'echo $PPID >&4; '"$3" 4>&1 1>&3 3>&-)
@@ -41,6 +42,11 @@ fi
 exec 4<&0
 leader=''
 command -v setsid >/dev/null 2>&1 && leader=setsid
+reach() {{
+  if [ "$leader" ]; then echo "-$1"; return; fi
+  echo "$1"
+  for child in $(cat "/proc/$1/task/$1/children" 2>/dev/null); do reach "$child"; done
+}}
 $leader /bin/sh -c "$3" <&4 &
 script=$!
 (
@@ -51,9 +57,9 @@ script=$!
     sleep 1
     left=$((left - 1))
   done
-  kill -TERM -"$script" || kill -TERM "$script"
+  kill -TERM $(reach "$script")
   sleep {KILL_AFTER}
-  kill -KILL -"$script" || kill -KILL "$script"
+  kill -KILL $(reach "$script")
 ) &
 wait "$script"
 status=$?
@@ -63,7 +69,7 @@ case $status in
 137) ;;
 *) exit $status ;;
 esac
-kill -KILL -"$script" 2>/dev/null
+kill -KILL $(reach "$script") 2>/dev/null
 exit $status
 """
 

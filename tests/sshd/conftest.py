@@ -159,9 +159,9 @@ def descendants(pid: int) -> list[int]:
     return found
 
 
-@pytest.fixture
-def make_server(tmp_path: Path) -> Iterator[Callable[..., Server]]:
-    """`make_server("Banner none", ...)` starts one more sshd with these lines in its configuration."""
+@contextlib.contextmanager
+def servers_in(folder: Path) -> Iterator[Callable[..., Server]]:
+    """A maker of servers: its arguments are lines of their configuration. All end with the block."""
     if SSHD is None:
         pytest.skip("no sshd here: apt-get install openssh-server")
     if os.getuid() == 0:
@@ -169,20 +169,36 @@ def make_server(tmp_path: Path) -> Iterator[Callable[..., Server]]:
     servers: list[Server] = []
 
     def make(*options: str) -> Server:
-        server = Server(tmp_path / f"sshd{len(servers)}", options)
+        server = Server(folder / f"sshd{len(servers)}", options)
         servers.append(server)
         server.prepare()
         server.start()
         return server
 
-    yield make
-    for server in servers:
-        server.stop()
+    try:
+        yield make
+    finally:
+        for server in servers:
+            server.stop()
+
+
+@pytest.fixture
+def make_server(tmp_path: Path) -> Iterator[Callable[..., Server]]:
+    with servers_in(tmp_path) as make:
+        yield make
 
 
 @pytest.fixture
 def server(make_server: Callable[..., Server]) -> Server:
+    """A server that the test may break."""
     return make_server()
+
+
+@pytest.fixture(scope="module")
+def shared_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server that tests leave as it is."""
+    with servers_in(tmp_path_factory.mktemp("sshd")) as make:
+        yield make()
 
 
 @pytest.fixture
@@ -197,3 +213,21 @@ def login() -> Iterator[Callable[[Host], FramedTransport]]:
     yield log_in
     for transport in opened:
         transport.close()
+
+
+def wait_until_gone(*pids: int, seconds: float = 10.0) -> None:
+    """Fail unless every process has ended (or is a zombie, which runs nothing)."""
+    end = time.monotonic() + seconds
+    alive = list(pids)
+    while alive and time.monotonic() < end:
+        alive = [pid for pid in alive if is_running(pid)]
+        time.sleep(0.02)
+    assert alive == []
+
+
+def is_running(pid: int) -> bool:
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return False
+    return stat.rpartition(")")[2].split()[0] != "Z"
