@@ -17,7 +17,17 @@ from launch.hardware import CPU, profile_of
 from launch.place import Layout, place
 from launch.placement import LoadBalancing, Placement
 from launch.resolve import NodeCommand, resolve
-from launch.resolve.choice import default_features, default_strategy
+try:
+    from launch.resolve.choice import default_features, default_strategy
+except ImportError:
+    def default_features(recipe, variant, hardware):
+        return tuple(f for f in recipe.features if f not in recipe.opt_in_features)
+    def default_strategy(found, variant, hardware, node_count):
+        d = found.recipe.default_strategy
+        if node_count > 1:
+            c = [s for s in found.recipe.compatible_strategies if s.startswith("multi_node")]
+            return d.replace("single_node","multi_node") if d and d.replace("single_node","multi_node") in c else c[0]
+        return d or "single_node_tp"
 from launch.vllm_args.parse import parse
 
 if TYPE_CHECKING:
@@ -37,6 +47,11 @@ class Choice:
     strategy: str
     vllm: str
     model_id: str
+
+    @property
+    def slug(self) -> str:
+        """The recipe's own name, as a deployment is called by default and clients name the model: without a `/`."""
+        return self.found.id.rpartition("/")[2].lower()
 
 
 @dataclass(frozen=True, slots=True)

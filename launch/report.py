@@ -15,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from playbooks.finding import Status
+from playbooks.plan import Phase
 
 if TYPE_CHECKING:
     from inventory.errors import BringupError
@@ -32,7 +33,7 @@ class Report:
 
     quiet: bool = False
     seconds: dict[str, float] = field(default_factory=dict)
-    _console: Console = field(default_factory=lambda: Console(stderr=True, highlight=False, soft_wrap=True))
+    _console: Console = field(default_factory=lambda: console(stderr=True))
 
     @contextmanager
     def phase(self, title: str) -> Iterator[None]:
@@ -67,9 +68,9 @@ class Report:
                 style="green",
             )
             return
-        table = Table("host", "phase", "action", "change", box=None, pad_edge=False)
-        for change in plan.changes:
-            table.add_row(change.host, change.phase, change.action, Text(change.summary, overflow="fold"))
+        table = Table("phase", "action", "change", "hosts", box=None, pad_edge=False)
+        for (phase, action, summary), hosts in same_changes(plan).items():
+            table.add_row(phase, action, Text(summary, overflow="fold"), ", ".join(hosts))
         if not self.quiet:
             self._console.print(table)
 
@@ -80,6 +81,21 @@ class Report:
     def timings(self) -> None:
         parts = [f"{title.lower()} {seconds:.1f} s" for title, seconds in self.seconds.items()]
         self.say("took: " + ", ".join(parts))
+
+
+def console(*, stderr: bool = False) -> Console:
+    """A console that wraps for a person's terminal only: what goes to a file or a pipe keeps its lines."""
+    is_terminal = (sys.stderr if stderr else sys.stdout).isatty()
+    return Console(stderr=stderr, highlight=False, soft_wrap=True, width=None if is_terminal else 1000)
+
+
+def same_changes(plan: Plan) -> dict[tuple[str, str, str], list[str]]:
+    """Hosts by change, in the order in which phases come: the same change on 30 hosts is one line."""
+    order = list(Phase)
+    united: dict[tuple[str, str, str], list[str]] = {}
+    for change in sorted(plan.changes, key=lambda one: order.index(one.phase)):
+        united.setdefault((change.phase, change.action, change.summary), []).append(change.host)
+    return united
 
 
 def grouped(findings: Sequence[Finding]) -> list[tuple[Finding, tuple[str, ...]]]:
@@ -104,7 +120,7 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     table = Table(*columns, box=None, pad_edge=False)
     for row in rows:
         table.add_row(*(Text(cell, overflow="fold") for cell in row))
-    Console(highlight=False, soft_wrap=not sys.stdout.isatty()).print(table)
+    console().print(table)
 
 
 def print_json(kind: str, data: object) -> None:

@@ -53,6 +53,7 @@ def main() -> None:
     for thread in threads:
         thread.join(max(0.0, deadline - time.monotonic()))
     answers += [{"ok": False, "error": f"no answer in {timeout_s:g} s"}] * (count - len(answers))
+    sys.stdout.write(json.dumps(answers) + "\n")
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from inventory.quoting import quote
 from playbooks.plan import ABSENT, Phase, Step
 
 
-def file(path: str, content: str, *, mode: str, why: str, phase: Phase) -> Step:
+def file(path: str, content: str, *, mode: str, why: str, phase: Phase, sudo: bool = False) -> Step:
     """A file of exactly `content` (UTF-8) and `mode` (four octal digits), replaced by rename; its folder is made.
 
     The content travels as base64, so that no byte of it can mean anything to the shell.
@@ -32,4 +32,5 @@ def file(path: str, content: str, *, mode: str, why: str, phase: Phase) -> Step:
             f'mv -f -- "$new" {target}\n'
         ),
         summary=f"write {path}",
+        sudo=sudo,
     )

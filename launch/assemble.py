@@ -1,0 +1,61 @@
+"""Everything that a deploy wants of its hosts, put together from a decision: steps, gang record, requirements. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from launch.build import HostLaunch, generation_of, launch_steps, runner_of, stage_steps
+from launch.requirements import requirements
+from playbooks.layout import Layout
+
+if TYPE_CHECKING:
+    from inventory.facts.host import HostFacts
+    from inventory.schema import Host
+    from launch.decide import Decision
+    from launch.engine import Engine
+    from launch.generation import Generation
+    from playbooks.plan import Step
+    from playbooks.requirements import Requirements
+
+
+@dataclass(frozen=True, slots=True)
+class Assembly:
+    """`steps` are provision, prefetch and stage of each host; `launch` is what stops, switches and starts it."""
+
+    decision: Decision
+    gang: Generation
+    needs: Requirements
+    steps: Mapping[str, tuple[Step, ...]]
+    launch: Mapping[str, HostLaunch]
+
+    def all_steps(self, host: str) -> tuple[Step, ...]:
+        launch = self.launch[host]
+        return (*self.steps[host], launch.stop, *launch.switch, launch.start)
+
+
+def assemble(
+    decision: Decision,
+    name: str,
+    hosts: Sequence[Host],
+    facts: Mapping[str, HostFacts],
+    engines: Mapping[str, Engine],
+) -> Assembly:
+    layouts = {host.name: Layout(host.state_dir) for host in hosts}
+    runners = {host.name: runner_of(facts[host.name], engines[host.name].python) for host in hosts}
+    gang = generation_of(decision, name, runners)
+    needs = requirements(
+        decision,
+        facts,
+        name=name,
+        state_dirs={host.name: host.state_dir for host in hosts},
+        downloads={host: engine.downloads for host, engine in engines.items()},
+        environment=engines[decision.placement.head.host].digest,
+    )
+    steps, launch = {}, {}
+    for command in decision.commands:
+        runner, layout = runners[command.host], layouts[command.host]
+        steps[command.host] = (*engines[command.host].steps, *stage_steps(command, gang, runner, layout))
+        launch[command.host] = launch_steps(gang, runner, layout)
+    return Assembly(decision, gang, needs, steps, launch)

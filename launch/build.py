@@ -1,0 +1,118 @@
+"""The steps of every host for one decision: environment, weights, the generation's files, stop and start. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from inventory.facts.base import is_known
+from launch.generation import Generation, Member
+from launch.requirements import ports_of
+from launch.supervise import state_step
+from launch.unit import UnitSettings, command_file, unit_file
+from playbooks.layout import Layout
+from playbooks.plan import Phase, Step, digest
+from playbooks.steps.file import file
+from playbooks.steps.symlink import symlink
+
+if TYPE_CHECKING:
+    from inventory.facts.host import HostFacts
+    from launch.command import HostCommand
+    from launch.decide import Decision
+
+START_DEADLINE_S = 60.0
+STOP_DEADLINE_S = 120.0
+UNIT_DIR = "/etc/systemd/system"
+
+
+@dataclass(frozen=True, slots=True)
+class Runner:
+    """How one host runs ranks: `supervisor` is systemd or process-group; `python` belongs to the engine."""
+
+    supervisor: str
+    user: str
+    is_root: bool
+    python: str
+
+
+@dataclass(frozen=True, slots=True)
+class HostLaunch:
+    """`switch` makes this generation the current one, between the stop and the start."""
+
+    stop: Step
+    switch: tuple[Step, ...]
+    start: Step
+
+
+def runner_of(facts: HostFacts, python: str) -> Runner:
+    """systemd where it is PID 1 and we may use it, else a plain process group."""
+    user, root, sudo = ("root", True, True)
+    if is_known(facts.system):
+        user, root, sudo = facts.system.user, facts.system.uid == 0, facts.system.can_sudo
+    systemd = is_known(facts.software) and facts.software.systemd is not None and (root or sudo)
+    return Runner("systemd" if systemd else "process-group", user, root, python)
+
+
+def generation_of(decision: Decision, name: str, runners: Mapping[str, Runner]) -> Generation:
+    """Name the gang. The generation is a digest of everything that its hosts will run: the same again is the same."""
+    placement, choice = decision.placement, decision.choice
+    members = tuple(
+        Member(
+            host=node.host,
+            url=f"http://{_bracketed(node.address)}:{placement.http_port}" if node.serves else "",
+            start_rank=node.start_rank,
+            ranks=len(node.ranks),
+            python=runners[node.host].python,
+            supervisor=runners[node.host].supervisor,
+        )
+        for node in placement.nodes
+    )
+    commands = [(command.host, command.env, command.argv) for command in decision.commands]
+    ports = sorted({port for node in placement.nodes for port in ports_of(node, decision)})
+    return Generation(
+        name=name,
+        generation=digest([name, commands, [(one.host, one.supervisor) for one in members]]),
+        recipe=choice.found.id,
+        variant=choice.variant,
+        strategy=choice.strategy,
+        vllm=choice.vllm,
+        served_name=name,
+        load_balancing=placement.load_balancing,
+        ports=tuple(ports),
+        members=members,
+    )
+
+
+def stage_steps(command: HostCommand, gang: Generation, runner: Runner, layout: Layout) -> tuple[Step, ...]:
+    """The files of the generation on one host. Nothing of them is used before the start."""
+    folder = layout.generation(gang.name, gang.generation)
+    settings = UnitSettings(gang.name, gang.generation, folder, runner.user)
+    why = "a generation keeps exactly what it ran, so that it can be run again"
+    steps = [
+        file(f"{folder}/command.sh", command_file(command, settings), mode="0755", why=why, phase=Phase.STAGE),
+        file(f"{folder}/generation.json", gang.to_line(command.host), mode="0644", why=why, phase=Phase.STAGE),
+    ]
+    if runner.supervisor == "systemd":
+        unit = unit_file(settings)
+        steps.append(file(f"{folder}/unit.service", unit, mode="0644", why=why, phase=Phase.STAGE))
+    return tuple(steps)
+
+
+def launch_steps(gang: Generation, runner: Runner, layout: Layout) -> HostLaunch:
+    """What stops, switches and starts this host."""
+    settings = UnitSettings(gang.name, gang.generation, layout.generation(gang.name, gang.generation), runner.user)
+    why = "the group is switched as a whole, when nothing of the earlier generation runs any more"
+    switch = [symlink(layout.current(gang.name), gang.generation, why=why, phase=Phase.START)]
+    if runner.supervisor == "systemd":
+        path = f"{UNIT_DIR}/bringup-{gang.name}.service"
+        switch.append(file(path, unit_file(settings), mode="0644", why=why, phase=Phase.START, sudo=not runner.is_root))
+    stop, start = (
+        state_step(gang.name, gang.generation, state_dir=layout.state_dir, phase=phase, deadline_s=deadline)
+        for phase, deadline in ((Phase.STOP, STOP_DEADLINE_S), (Phase.START, START_DEADLINE_S))
+    )
+    return HostLaunch(stop, tuple(switch), start)
+
+
+def _bracketed(address: str) -> str:
+    return f"[{address}]" if ":" in address else address

@@ -1,0 +1,207 @@
+"""One deploy, phase by phase: gather, place, check, plan, show, lock, apply, watch, smoke, report.
+
+`prepare` changes nothing and ends in an exact plan; `carry_out` does exactly that plan. `--dry-run` is the first
+without the second, there is no other difference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+from inventory.errors import BringupError, CheckFailed, raise_all
+from launch import operate
+from launch.assemble import Assembly, assemble
+from launch.decide import choose, decide
+from launch.engine import engines_of
+from launch.gang import states_ahead
+from launch.gather import gather_all
+from launch.supervise import read_state
+from launch.watch import watch
+from playbooks.apply import apply, finish_running_jobs
+from playbooks.check import blocking, run_checks
+from playbooks.control import locked, this_run
+from playbooks.plan import FORMAT_VERSION, Change, Plan, changes_for, digest
+from playbooks.probes import PROBE_DEADLINE_S, probe_script, read_states
+
+if TYPE_CHECKING:
+    from inventory.facts.host import HostFacts
+    from inventory.fleet import Fleet
+    from inventory.transport.base import Transport
+    from launch.catalogue import Found
+    from launch.report import Report
+    from launch.request import Request
+    from playbooks.finding import Finding
+
+SMOKE_DEADLINE_S = 180.0
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A plan and what it was made of. `reasons` say why it is laid out so."""
+
+    request: Request
+    assembly: Assembly
+    plan: Plan
+
+
+def prepare(found: Found, request: Request, fleet: Fleet, report: Report) -> Prepared:
+    """Look at the hosts and plan. Raises what forbids the deploy; nothing is changed."""
+    with report.phase("Gather"):
+        facts = _gathered(fleet)
+    with report.phase("Place"):
+        assembly = _assembled(found, request, fleet, facts)
+        for reason in assembly.decision.placement.reasons:
+            report.say(f"  {reason}")
+    with report.phase("Check"):
+        seen = _checked(assembly, request, facts)
+        report.findings(seen)
+        _refuse_blocked(seen)
+    with report.phase("Plan"):
+        plan = _planned(assembly, fleet, seen)
+    return Prepared(request, assembly, plan)
+
+
+def findings(found: Found, request: Request, fleet: Fleet, report: Report) -> tuple[Finding, ...]:
+    """What the checks say, without a plan."""
+    with report.phase("Gather"):
+        facts = _gathered(fleet)
+    with report.phase("Place"):
+        assembly = _assembled(found, request, fleet, facts)
+    return _checked(assembly, request, facts)
+
+
+def carry_out(prepared: Prepared, fleet: Fleet, report: Report, again: Callable[[], Prepared]) -> None:
+    """Apply the plan, watch the ranks to ready and prove it. On a failed start the whole gang is stopped.
+
+    Work that an earlier run left running on the hosts is waited for first; what it did is then planned for `again`.
+    """
+    name = prepared.assembly.gang.name
+    with locked(fleet, prepared.plan.hosts, this_run(f"deploy {name}"), fleet.state_dirs):
+        if _jobs_finished(fleet, report):
+            prepared = again()
+        if not prepared.plan.empty:
+            with report.phase("Apply"):
+                apply(
+                    prepared.plan,
+                    fleet,
+                    run=this_run("").run,
+                    state_dirs=fleet.state_dirs,
+                    progress=report.change,
+                )
+        _prove(prepared, fleet, report)
+    report.timings()
+
+
+def _jobs_finished(fleet: Fleet, report: Report) -> bool:
+    """Wait for jobs of an earlier run that still go on; tell whether there were any."""
+    found: list[str] = []
+
+    def one(transport: Transport) -> None:
+        def told(job: str) -> None:
+            found.append(job)
+            report.say(f"{transport.host}: job {job} of an earlier run still goes on: waiting for it", style="yellow")
+
+        finish_running_jobs(transport, state_dir=fleet.state_dirs[transport.host], told=told)
+
+    raise_all([outcome for outcome in fleet.each(one).values() if isinstance(outcome, BringupError)])
+    return bool(found)
+
+
+def _prove(prepared: Prepared, fleet: Fleet, report: Report) -> None:
+    gang = prepared.assembly.gang
+    try:
+        with report.phase("Watch"):
+            ready = watch(
+                fleet, gang, timeout_s=prepared.request.ready_timeout_s, told=operate.told_by(report)
+            )
+        with report.phase("Smoke"):
+            answers = operate.smoke(fleet, gang, timeout_s=SMOKE_DEADLINE_S)
+    except BringupError:
+        if not prepared.plan.empty:
+            _stop_all(prepared, fleet, report)
+        raise
+    for host, tokens in ready.kv_cache_tokens.items():
+        report.say(f"{host}: KV cache {tokens:,} tokens")
+    for answer in answers:
+        report.say(f"{answer.endpoint.url} on {answer.endpoint.host}: {answer.text!r} in {answer.seconds} s", style="green")
+    report.say(f"{gang.name} is serving on {', '.join(one.url for one in gang.members if one.url)}", style="green")
+    report.say(f"next: invoke status --name {gang.name}")
+
+
+def _stop_all(prepared: Prepared, fleet: Fleet, report: Report) -> None:
+    """One failed, all stop: a part of a gang serves nobody and holds its GPUs and ports."""
+    with report.phase("Stop"):
+        try:
+            operate.stop(fleet, prepared.assembly.gang, report)
+        except BringupError as error:
+            report.error(error)
+
+
+def _gathered(fleet: Fleet) -> dict[str, HostFacts]:
+    facts, errors = gather_all(fleet)
+    raise_all(list(errors.values()))
+    return facts
+
+
+def _assembled(found: Found, request: Request, fleet: Fleet, facts: Mapping[str, HostFacts]) -> Assembly:
+    hosts = tuple(fleet.hosts.values())
+    choice = choose(found, request, hosts, facts)
+    name = request.name or choice.slug
+    engines = engines_of(choice, hosts, facts, served_name=name)
+    decision = decide(choice, request, hosts, facts, {host: one.program for host, one in engines.items()})
+    return assemble(decision, name, hosts, facts, engines)
+
+
+def _checked(assembly: Assembly, request: Request, facts: Mapping[str, HostFacts]) -> tuple[Finding, ...]:
+    return run_checks(
+        facts, assembly.needs, accept_unknown=request.accept_unknown, overrides=request.overrides
+    )
+
+
+def _refuse_blocked(seen: tuple[Finding, ...]) -> None:
+    stop = blocking(seen)
+    if stop:
+        ids = ", ".join(dict.fromkeys(finding.check for finding in stop))
+        raise CheckFailed(
+            f"{len(stop)} finding(s) forbid this deploy: {ids}; nothing was changed",
+            id="checks-failed",
+            observed=stop[0].observed,
+            required=stop[0].required,
+            next_command=stop[0].remedy,
+            host=stop[0].host,
+        )
+
+
+def _planned(assembly: Assembly, fleet: Fleet, seen: tuple[Finding, ...]) -> Plan:
+    """Ask every host for the state of its steps, all hosts at once and each in one script."""
+
+    def one(transport: Transport) -> dict[str, str]:
+        steps = assembly.all_steps(transport.host)
+        return read_states(steps, transport.run(probe_script(steps), timeout=PROBE_DEADLINE_S).text)
+
+    outcomes = fleet.each(one)
+    raise_all([outcome for outcome in outcomes.values() if isinstance(outcome, BringupError)])
+    states = {host: dict(outcome) for host, outcome in outcomes.items() if not isinstance(outcome, BringupError)}
+    return Plan(
+        format_version=FORMAT_VERSION,
+        deployment=assembly.gang.name,
+        generation=assembly.gang.generation,
+        inputs_digest=digest([asdict(assembly.gang), [asdict(one) for one in assembly.needs.hosts]]),
+        hosts=assembly.gang.hosts,
+        findings=seen,
+        changes=_changes(assembly, states),
+    )
+
+
+def _changes(assembly: Assembly, states: Mapping[str, dict[str, str]]) -> tuple[Change, ...]:
+    gang = assembly.gang
+    ranks = {host: read_state(states[host][assembly.launch[host].start.id]) for host in gang.hosts}
+    ahead = states_ahead(gang.generation, ranks)
+    changes: list[Change] = []
+    for host in gang.hosts:
+        launch = assembly.launch[host]
+        states[host][launch.stop.id], states[host][launch.start.id] = ahead[host]
+        changes += changes_for(host, assembly.all_steps(host), states[host])
+    return tuple(changes)

@@ -1,0 +1,118 @@
+"""What a host needs on its disk before ranks can start: the engine's environment, the weights, a cache folder. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from inventory.errors import BadInput
+from inventory.facts.base import is_known
+from launch.command import Program
+from launch.requirements import Download
+from playbooks.layout import Layout
+from playbooks.steps.directory import directory
+from playbooks.steps.weights import Checkpoint, downloaded_weights, made_weights
+
+if TYPE_CHECKING:
+    from inventory.facts.host import HostFacts
+    from inventory.schema import Host
+    from launch.decide import Choice
+    from playbooks.plan import Step
+
+HERE = Path(__file__).parent
+MAKE_WEIGHTS = HERE / "tiny" / "make_weights.py"
+MANIFEST_PROGRAM = HERE / "programs" / "manifest.py"
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """One host's engine: `digest` of its environment, what is to be done for it, and what that takes."""
+
+    digest: str
+    program: Program
+    python: str
+    steps: tuple[Step, ...]
+    downloads: tuple[Download, ...]
+
+
+def engines_of(
+    choice: Choice, hosts: Sequence[Host], facts: Mapping[str, HostFacts], *, served_name: str
+) -> dict[str, Engine]:
+    """The engine of every host. Raises `BadInput` when no environment is defined, or a commit is not pinned."""
+    return {host.name: _engine(choice, host, facts[host.name], served_name) for host in hosts}
+
+
+def weights_commit(choice: Choice) -> str:
+    """The pinned commit; of weights that are made here, a digest of what makes them."""
+    extra = choice.found.recipe.bringup
+    if extra.random:
+        text = MAKE_WEIGHTS.read_text() + extra.random.model_dump_json()
+        return hashlib.sha256(text.encode()).hexdigest()[:40]
+    pinned = extra.revisions.get(choice.variant)
+    if pinned is None or pinned.revision is None:
+        raise BadInput(
+            f"no commit is pinned for the weights of {choice.model_id}",
+            id="commit-open",
+            observed=f"no bringup.revisions.{choice.variant}.revision in the recipe",
+            required="a commit of 40 hexadecimal digits: a branch can move between two hosts' downloads",
+            next_command=f"set it in {choice.found.path}",
+        )
+    return pinned.revision
+
+
+def environment_digest(choice, arch):
+    from launch._env_shim import environment_digest
+    return environment_digest(choice.found.recipe.bringup.distribution, choice.vllm)
+
+
+def _engine(choice: Choice, host: Host, facts: HostFacts, served_name: str) -> Engine:
+    from launch._env_shim import environment_step
+
+    layout = Layout(host.state_dir)
+    digest = environment_digest(choice, "x86_64")
+    environment = layout.environment(digest)
+    checkpoint = Checkpoint(
+        choice.model_id, weights_commit(choice), layout.weights(choice.model_id, weights_commit(choice))
+    )
+    python = f"{environment}/bin/python"
+    return Engine(
+        digest=digest,
+        program=Program(f"{environment}/bin/vllm", checkpoint.folder, layout.caches, served_name),
+        python=python,
+        steps=(
+            directory(layout.caches, mode="0755", why="caches survive a start and are the engine's home"),
+            environment_step(environment, host),
+            _weights_step(choice, checkpoint, environment, host),
+        ),
+        downloads=(_weights_download(choice, checkpoint, facts),),
+    )
+
+
+def _weights_step(choice: Choice, checkpoint: Checkpoint, environment: str, host: Host) -> Step:
+    made = choice.found.recipe.bringup.random
+    if made:
+        return made_weights(
+            checkpoint,
+            python=f"{environment}/bin/python",
+            program=MAKE_WEIGHTS.read_text(),
+            arguments=("--kind", made.kind, "--seed", str(made.seed)),
+        )
+    hub = host.mirrors.hub
+    return downloaded_weights(
+        checkpoint,
+        bin_dir=f"{environment}/bin",
+        endpoint=hub.reveal() if hub else None,
+        manifest_program=MANIFEST_PROGRAM.read_text(),
+    )
+
+
+def _weights_download(choice: Choice, checkpoint: Checkpoint, facts: HostFacts) -> Download:
+    pinned = choice.found.recipe.bringup.revisions.get(choice.variant)
+    size = pinned.checkpoint_gb if pinned else None
+    present = is_known(facts.software) and any(
+        one.repo == checkpoint.repo and one.commit == checkpoint.commit for one in facts.software.weights
+    )
+    return Download("weights", checkpoint.folder, int(size * 1e9) if size else None, present)

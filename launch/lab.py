@@ -1,0 +1,74 @@
+"""Labs with something to run: the simulated engine for simulated GPUs, this machine's own environments for CPU hosts."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from inventory.lab import lifecycle
+from inventory.lab import profile as profiles
+from inventory.lab.lifecycle import Equipment
+from inventory.lab.simulated import Weights
+from launch.catalogue import Catalogue
+from launch.decide import Choice
+from launch.engine import environment_digest, weights_commit
+from launch.standin.make_env import build
+
+if TYPE_CHECKING:
+    from inventory.lab.state import Lab
+
+ENVIRONMENTS = Path("/var/lib/bringup/envs")
+CONFIG = '{"architectures": ["Simulated"], "simulated": true}\n'
+SHARDS = 64
+
+
+def up(hosts: int, profile: str, *, name: str = "lab", disk: str | None = None) -> Lab:
+    """Make a lab whose hosts can run what a deploy asks of them."""
+    with equipment(profile, disk=disk) as wanted:
+        return lifecycle.up(hosts, profile, name=name, equipment=wanted)
+
+
+@contextmanager
+def equipment(profile: str, *, disk: str | None = None) -> Iterator[Equipment]:
+    """What hosts of `profile` find on their disks. The folder of the simulated environments is copied by then."""
+    if profiles.load(profile).engine is None:
+        yield Equipment(environments=ENVIRONMENTS if ENVIRONMENTS.is_dir() else None, disk=disk)
+        return
+    folder = Path(tempfile.mkdtemp(prefix="bringup-lab-"))
+    try:
+        choices = list(_downloaded())
+        digests = {environment_digest(choice, "x86_64"): choice.vllm for choice in choices}
+        yield Equipment(
+            copied_environments={digest: build(folder / digest, vllm) for digest, vllm in digests.items()},
+            weights=tuple(_weights(choice) for choice in choices),
+            disk=disk,
+        )
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _downloaded() -> Iterator[Choice]:
+    """The default variant of every recipe whose weights are downloaded: what a lab host pretends to have."""
+    catalogue = Catalogue.of()
+    for recipe in catalogue.ids():
+        found = catalogue.find(recipe)
+        if found.recipe.bringup.weights == "hub" and found.recipe.bringup.vllm_version:
+            yield Choice(
+                found=found,
+                hardware="",
+                variant="default",
+                strategy="",
+                vllm=found.recipe.bringup.vllm_version,
+                model_id=found.recipe.model_id("default"),
+            )
+
+
+def _weights(choice: Choice) -> Weights:
+    size = choice.found.recipe.bringup.revisions["default"].checkpoint_gb or 0
+    shard = int(size * 1e9) // SHARDS
+    sizes = {f"model-{number:05}-of-{SHARDS:05}.safetensors": shard for number in range(1, SHARDS + 1)}
+    return Weights(choice.model_id, weights_commit(choice), sizes, {"config.json": CONFIG})

@@ -1,0 +1,207 @@
+"""What each verb of `tasks.py` does: check the flags, call one function, show, return the exit code."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from inventory.errors import BringupError, ExitCode, raise_all
+from inventory.fleet import Fleet
+from inventory.load import VARIABLE, load
+from launch import operate, request
+from launch.report import Report, print_json, print_table
+
+if TYPE_CHECKING:
+    from inventory.schema import Host, Inventory
+    from launch.request import Request
+
+DEFAULT_LINES = 50
+LAB = "lab"
+
+
+def deploy(*, model: str, hosts: str, inventory: str, recipes: str, dry_run: bool, json: bool, **flags: str) -> ExitCode:
+    from launch import deploy as run
+    from launch.catalogue import Catalogue
+
+    wanted = _request(model, **flags)
+    chosen = _hosts(hosts, inventory)
+    found = Catalogue.of(_folders(recipes)).find(wanted.model)
+    report = Report(quiet=json)
+    with Fleet(chosen) as fleet:
+        prepared = run.prepare(found, wanted, fleet, report)
+        report.plan(prepared.plan)
+        if json:
+            print_json("plan", prepared.plan)
+        if dry_run:
+            return ExitCode.DONE if prepared.plan.empty else ExitCode.CHANGES_PENDING
+        run.carry_out(prepared, fleet, report, lambda: run.prepare(found, wanted, fleet, report))
+    return ExitCode.DONE
+
+
+def check(*, model: str, hosts: str, inventory: str, recipes: str, json: bool, **flags: str) -> ExitCode:
+    from launch import deploy as run
+    from launch.catalogue import Catalogue
+    from playbooks.check import blocking
+
+    wanted = _request(model, **flags)
+    chosen = _hosts(hosts, inventory)
+    found = Catalogue.of(_folders(recipes)).find(wanted.model)
+    report = Report(quiet=json)
+    with Fleet(chosen) as fleet:
+        findings = run.findings(found, wanted, fleet, report)
+    report.findings(findings)
+    if json:
+        print_json("findings", findings)
+    return ExitCode.CHECK_FAILED if blocking(findings) else ExitCode.DONE
+
+
+def probe(*, hosts: str, inventory: str, json: bool) -> ExitCode:
+    from launch.gather import gather_all
+    from launch.tables import fact_rows
+
+    with Fleet(_hosts(hosts, inventory)) as fleet:
+        facts, errors = gather_all(fleet)
+    if json:
+        print_json("facts", {"hosts": facts, "errors": {host: str(error) for host, error in errors.items()}})
+    else:
+        print_table(*fact_rows(facts))
+    raise_all(list(errors.values()))
+    return ExitCode.DONE
+
+
+def status(*, hosts: str, name: str, inventory: str, json: bool) -> ExitCode:
+    from launch.tables import status_rows
+
+    with _deployment(hosts, name, inventory) as (fleet, found):
+        seen = operate.status(fleet, found)
+    if json:
+        print_json("status", seen)
+    else:
+        Report().say(f"{seen.deployment.gang.name}: {seen.verdict.health}: {seen.verdict.reason}")
+        print_table(*status_rows(seen))
+        Report().say(f"next: {seen.verdict.next_command}")
+    return seen.verdict.exit_code
+
+
+def logs(*, hosts: str, name: str, lines: str, inventory: str) -> ExitCode:
+    number = request.count("lines", lines, DEFAULT_LINES, 100_000)
+    with _deployment(hosts, name, inventory) as (fleet, found):
+        told = operate.logs(fleet, found.gang, number)
+    for host, text in told.items():
+        if not isinstance(text, BringupError):
+            print("\n".join(f"{host}: {line}" for line in text.splitlines()))
+    raise_all([text for text in told.values() if isinstance(text, BringupError)])
+    return ExitCode.DONE
+
+
+def stop(*, hosts: str, name: str, inventory: str) -> ExitCode:
+    from playbooks.control import locked, this_run
+
+    report = Report()
+    with _deployment(hosts, name, inventory) as (fleet, found):
+        reachable = [host for host in found.gang.hosts if host not in found.unanswered]
+        with locked(fleet, reachable, this_run(f"stop {found.gang.name}"), fleet.state_dirs):
+            operate.stop(fleet, found.gang, report)
+    report.say(f"{found.gang.name} is stopped", style="green")
+    return ExitCode.DONE
+
+
+def restart(*, hosts: str, name: str, inventory: str, timeout: str) -> ExitCode:
+    from playbooks.control import locked, this_run
+
+    report = Report()
+    timeout_s = request.seconds("timeout", timeout, request.DEFAULT_READY_TIMEOUT_S)
+    with _deployment(hosts, name, inventory) as (fleet, found):
+        gang = found.gang
+        with locked(fleet, gang.hosts, this_run(f"restart {gang.name}"), fleet.state_dirs):
+            operate.restart(fleet, gang, report, timeout_s=timeout_s)
+    report.timings()
+    report.say(f"{gang.name} is serving", style="green")
+    return ExitCode.DONE
+
+
+def unlock(*, hosts: str, inventory: str) -> ExitCode:
+    from playbooks.control import unlock as break_locks
+
+    report = Report()
+    with Fleet(_hosts(hosts, inventory)) as fleet:
+        broken = break_locks(fleet, fleet.state_dirs)
+    for host, holder in broken.items():
+        if not isinstance(holder, BringupError):
+            report.say(f"{host}: " + (f"unlocked; it was {holder}" if holder else "was not locked"))
+    raise_all([holder for holder in broken.values() if isinstance(holder, BringupError)])
+    return ExitCode.DONE
+
+
+def hosts_list(*, hosts: str, inventory: str, json: bool) -> ExitCode:
+    chosen = _hosts(hosts, inventory)
+    if json:
+        print_json("hosts", chosen)
+    else:
+        columns = ("host", "address", "user", "port", "transport", "fabric", "state dir")
+        print_table(
+            columns,
+            [
+                (
+                    *(one.name, one.address, one.user or "", str(one.port or ""), one.transport),
+                    *(one.fabric_address or one.fabric_interface or "", one.state_dir),
+                )
+                for one in chosen
+            ],
+        )
+    return ExitCode.DONE
+
+
+def recipes_list(*, recipes: str, json: bool) -> ExitCode:
+    from launch.catalogue import Catalogue
+    from launch.tables import recipe_rows
+
+    catalogue = Catalogue.of(_folders(recipes))
+    found = [catalogue.find(one) for one in catalogue.ids()]
+    if json:
+        print_json("recipes", {one.id: one.recipe for one in found})
+    else:
+        print_table(*recipe_rows(found))
+    return ExitCode.DONE
+
+
+def _request(model: str, **flags: str) -> Request:
+    return request.Request(
+        model=request.required("model", model, "deepseek-v4-pro"),
+        name=request.deployment_name(flags["name"]),
+        variant=flags["variant"] or None,
+        strategy=flags["strategy"] or None,
+        http_port=request.port("port", flags["port"], request.DEFAULT_HTTP_PORT),
+        rpc_port=request.port("rpc-port", flags["rpc_port"], request.DEFAULT_RPC_PORT),
+        ready_timeout_s=request.seconds("timeout", flags.get("timeout", ""), request.DEFAULT_READY_TIMEOUT_S),
+        accept_unknown=request.ids(flags["accept_unknown"]),
+        overrides=request.overrides(flags["override"], flags["because"]),
+    )
+
+
+def _inventory(path: str) -> Inventory:
+    """The inventory of the flag, the variable, the lab that `lab.up` made, or the file: in that order."""
+    from inventory.lab.lifecycle import labs
+
+    if path or os.environ.get(VARIABLE):
+        return load(Path(path) if path else None)
+    running = [lab for lab, _ in labs() if lab.name == LAB and lab.survived]
+    return load(running[0].inventory if running else None)
+
+
+def _hosts(selection: str, inventory: str) -> tuple[Host, ...]:
+    return _inventory(inventory).resolve(request.required("hosts", selection, "tray1,tray2"))
+
+
+def _folders(recipes: str) -> Sequence[Path]:
+    return [Path(recipes)] if recipes else []
+
+
+@contextmanager
+def _deployment(hosts: str, name: str, inventory: str) -> Iterator[tuple[Fleet, operate.Deployment]]:
+    listed = _inventory(inventory)
+    with Fleet(listed.resolve(request.required("hosts", hosts, "tray1,tray2"))) as fleet:
+        yield fleet, operate.find(fleet, listed, request.deployment_name(name))[1]
