@@ -24,12 +24,13 @@ At: TypeAlias = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """Where a value and its key stand; `raw` is a scalar as written, `plain` without quotes."""
+    """Where a value and its key stand; `raw` is a scalar as written, `plain` without quotes, `wrong` told already."""
 
     value: At
     key: At
     raw: str | None = None
     plain: bool = False
+    wrong: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,7 @@ class Document:
         return bad(self.name, at, message, observed, required)
 
 
-def bad(  # noqa: PLR0913  (a place and the parts of an error)
+def bad(
     name: str | Path,
     at: At | None,
     message: str,

@@ -35,9 +35,10 @@ def explain(document: Document, error: ValidationError, model: object) -> list[B
     """One `BadInput` for each place that is wrong; what the branches of a union want is one sentence."""
     found: dict[tuple[Where, str], list[ErrorDetails]] = {}
     for one in error.errors(include_url=False, include_context=False):
-        if one["type"] not in _NOISE:
+        where = _nearest(document, one["loc"])
+        if one["type"] not in _NOISE and not (where in document.marks and document.marks[where].wrong):
             name = str(one["loc"][-1]) if one["type"] == "missing" else ""
-            found.setdefault((_nearest(document, one["loc"]), name), []).append(one)
+            found.setdefault((where, name), []).append(one)
     ordered = sorted(found.items(), key=lambda item: _position(document, item[0][0]))
     return [_explain_one(document, where, details, model) for (where, _), details in ordered]
 
@@ -74,7 +75,7 @@ def _explain_one(document: Document, where: Where, details: list[ErrorDetails], 
         )
     wants = " or ".join(dict.fromkeys(_required(one) for one in details))
     written, trap = _written(document, where, model), ""
-    if any(one["type"] == "string_type" for one in details):
+    if written != HIDDEN and any(one["type"] == "string_type" for one in details):
         trap = _trap(document, where)
     return document.error(
         where,

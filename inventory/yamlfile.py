@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MAX_DEPTH: Final = 64
-MAX_NODES: Final = 200_000
+MAX_NODES: Final = 100_000
 
 _PLAIN, _TEXT, _COLLECTION = "plain", "text", "collection"
 
@@ -127,8 +127,9 @@ class _Walk:
     def value(self, node: yaml.Node, where: Where, key: At | None = None) -> object:
         self._refuse_bomb(node, len(where))
         at = _at(node)
-        self.marks[where] = Mark(at, key or at)
-        if node.tag not in {_PLAIN, _TEXT, _COLLECTION}:
+        known = node.tag in {_PLAIN, _TEXT, _COLLECTION}
+        self.marks[where] = Mark(at, key or at, wrong=not known)
+        if not known:
             return self._tagged(node)
         if isinstance(node, yaml.MappingNode):
             return self._mapping(node, where)
