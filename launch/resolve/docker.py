@@ -21,7 +21,7 @@ DEVICES = {
         *("--device=/dev/kfd", "--device=/dev/dri"),
         *("--security-opt", "seccomp=unconfined", "--group-add", "video"),
     ),
-    "tpu": ("--privileged", "--network", "host", "-v", "/dev/shm:/dev/shm"),
+    "tpu": ("--privileged", "--network", "host", "-v", "/dev/shm:/dev/shm"),  # noqa: S108  (the host's own)
     "xpu": ("--device", "/dev/dri", "-v", "/dev/dri/by-path:/dev/dri/by-path", "--shm-size", "16g"),
     "cpu": ("--shm-size", "16g"),
 }
@@ -51,15 +51,15 @@ def image_of(case: Case, cuda: str | None = None) -> str | None:
     exact = case.variant.hardware_overrides.get(case.hardware)
     brand = brand_of(case.profile)
     if exact and isinstance(exact.docker_image, str):
-        return exact.docker_image
+        return with_build(exact.docker_image, cuda) if brand == "nvidia" else exact.docker_image
     for images in (case.variant.docker_image, case.recipe.model.docker_image):
-        found = _of_brand(images, brand, cuda)
+        found = of_brand(images, brand, cuda)
         if found is not None:
             return found
     return _stock(case, brand, cuda)
 
 
-def _of_brand(images: Images | None, brand: str, cuda: str | None) -> str | None:
+def of_brand(images: Images | None, brand: str, cuda: str | None) -> str | None:
     """One pin: a text (NVIDIA's), a map of CUDA builds (NVIDIA's), or a map of brands. None: it says nothing here."""
     if isinstance(images, str):
         return with_build(images, cuda) if brand == "nvidia" else None

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from launch.resolve import layers
 from launch.resolve.case import ROLES, Case
-from launch.resolve.lookup import keyed
+from launch.resolve.gates import effective_strategies
 from launch.resolve.parallel import DATA, LOCAL, TENSOR
 from launch.resolve.result import NodeCommand, PoolLayout, Router
 
@@ -26,16 +26,9 @@ NVLINK_ONLY = (
 NVLINK_HARDWARE = ("gb200", "gb300")
 
 
-def effective_strategies(case: Case) -> list[str]:
-    """The listed strategies, and those that some hardware is said to support."""
-    recipe = case.recipe
-    extra = [name for name, hardware in recipe.strategy_hardware.items() if "supported" in hardware.values()]
-    return list(dict.fromkeys([*recipe.compatible_strategies, *extra]))
-
-
 def offered_modes(case: Case) -> list[str]:
     """The parallelisms that the recipe's strategies have in common with what it allows for pools."""
-    families = {family_of(name) for name in effective_strategies(case)}
+    families = {family_of(name) for name in effective_strategies(case.recipe)}
     offered = [mode for mode in MODES if mode in families] or ["tp"]
     allowed = [mode for mode in offered if mode in case.override.pool_modes]
     return allowed or offered
@@ -44,12 +37,6 @@ def offered_modes(case: Case) -> list[str]:
 def family_of(strategy: str) -> str | None:
     ending = strategy.rpartition("_")[2] if not strategy.endswith(("tp_pp", "tp_dp")) else "tp"
     return ending if ending in MODES else None
-
-
-def supported(case: Case, strategy: str) -> bool:
-    """Whether a strategy is supported on this hardware; a verdict of the recipe beats its list of strategies."""
-    verdict = keyed(case.recipe.strategy_hardware.get(strategy, {}), case.hardware, case.profile)
-    return verdict != "unsupported" if verdict is not None else strategy in case.recipe.compatible_strategies
 
 
 def nodes_of(case: Case, role: str) -> int:

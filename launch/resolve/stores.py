@@ -52,11 +52,11 @@ def around(case: Case, store: KvStore) -> Store:
     )
 
 
-def install(case: Case, store: KvStore) -> str | None:
-    """The transfer engine's package for the brand; there is none for brands without a build."""
+def install(case: Case, store: KvStore, *, fallback: str = "") -> str | None:
+    """The transfer engine's package for the brand; None for brands without a build, unless another's will do."""
     wanted = store.vllm.install
     if isinstance(wanted, dict):
-        return wanted.get(case.profile.brand.lower())
+        return wanted.get(case.profile.brand.lower()) or wanted.get(fallback)
     return wanted if isinstance(wanted, str) else None
 
 
