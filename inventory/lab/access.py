@@ -47,6 +47,8 @@ def _ssh_config(lab: Lab) -> str:
         f"  UserKnownHostsFile {lab.folder / 'known_hosts'}\n"
         "  GlobalKnownHostsFile none\n"
         "  StrictHostKeyChecking yes\n"
+        "  BatchMode yes\n"
+        "  ConnectTimeout 10\n"
     )
 
 

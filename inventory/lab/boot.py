@@ -14,7 +14,7 @@ from pathlib import Path
 
 from inventory.errors import ChangeFailed
 from inventory.lab import network
-from inventory.lab.process import CLEAN_ENVIRONMENT, Pid, last_line
+from inventory.lab.process import CLEAN_ENVIRONMENT, Pid, told
 from inventory.lab.state import Lab, LabHost
 
 BOOT_SCRIPT = Path(__file__).with_name("boot.sh")
@@ -105,7 +105,7 @@ def _greets(address: str) -> bool:
 
 def _not_booted(lab: Lab, host: LabHost) -> ChangeFailed:
     logs = (lab.of(host.name) / "boot.log", lab.disk(host.name) / "upper/var/log/sshd.log")
-    said = [last_line(log.read_text(errors="replace")) for log in logs if log.exists()]
+    said = [told(log.read_text(errors="replace")) for log in logs if log.exists()]
     return ChangeFailed(
         "a lab host did not boot",
         id="lab-failed",

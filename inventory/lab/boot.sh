@@ -59,5 +59,5 @@ cd /
 umount -l .machine
 rmdir .machine
 exec </dev/null >/var/log/sshd.log 2>&1
-# Without these a host's root could set the machine's clock, load modules into its kernel or restart it.
-exec setpriv --bounding-set=-sys_module,-sys_time,-sys_rawio,-sys_boot /bin/sh /opt/bringup-lab/init.sh
+# With these a host's root could set the clock of the machine, load modules into its kernel, restart it or open its disks.
+exec setpriv --bounding-set=-sys_module,-sys_time,-sys_rawio,-sys_boot,-mknod /bin/sh /opt/bringup-lab/init.sh

@@ -10,6 +10,7 @@ import re
 import shutil
 from pathlib import Path
 
+from inventory.errors import ChangeFailed
 from inventory.lab.process import run
 from inventory.lab.state import Lab
 
@@ -33,9 +34,16 @@ def remove_files(lab: Lab) -> list[str]:
     """Unmount everything of the lab and delete its folder; what was there is returned in words."""
     mounts = mounted_below(lab.folder)
     for path in mounts:
-        run(["umount", str(path)])
+        _unmount(path)
     shutil.rmtree(lab.folder)
     return [f"{len(mounts)} mounts", f"folder {lab.folder}"]
+
+
+def _unmount(path: Path) -> None:
+    try:
+        run(["umount", str(path)])
+    except ChangeFailed:  # somebody's shell stands in it: it ends when that leaves
+        run(["umount", "--lazy", str(path)])
 
 
 def mounted_below(folder: Path) -> list[Path]:

@@ -35,8 +35,12 @@ def write_shared(profile: Profile, layer: Path, interpreter: Path) -> None:
         return
     for name, text in sysroot.files(profile.hardware):
         write(layer, f"{SYSROOT[1:]}/{name}", text)
-    if profile.hardware.gpus is None:
-        return
+    if profile.hardware.gpus is not None:
+        write_tool(layer, interpreter)
+
+
+def write_tool(layer: Path, interpreter: Path) -> None:
+    """Write the program that answers for the GPUs, which `write_own` describes."""
     for package in ("inventory", "inventory/lab"):
         write(layer, f"{PYTHON_PATH}/{package}/__init__.py", "")
     for name in TOOL_FILES:

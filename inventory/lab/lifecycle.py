@@ -13,7 +13,7 @@ from inventory.lab import access, addresses, boot, disks, hardware, interpreters
 from inventory.lab import profile as profiles
 from inventory.lab.image import write_disk, write_image
 from inventory.lab.profile import Profile
-from inventory.lab.simulated import StandIn, Weights, write_stand_in, write_weights
+from inventory.lab.simulated import Weights, write_environment, write_weights
 from inventory.lab.state import Lab, LabHost
 
 STATE_DIR = "/var/lib/bringup"
@@ -24,14 +24,15 @@ class Equipment:
     """What every host of a lab finds on its disk or in its network, besides what its profile says.
 
     `environments` is a folder whose folders appear read-only below `<state dir>/envs`, without a copy;
-    `extra_environments` maps single digests to folders. `stand_ins` are environments with the simulated engine,
-    `weights` model folders of the right sizes without content. `disk`: size of each disk as tmpfs takes it ("64M"),
-    None: what the profile says. `default_route`: hosts have one (it leads nowhere).
+    `extra_environments` does that for single digests. `copied_environments` are copied into memory instead (the
+    stand-in engine's: a few hundred KiB). `weights` are model folders of the right sizes without content. `disk`: size
+    of each disk as tmpfs takes it ("64M"), None: what the profile says. `default_route`: hosts have one (it leads
+    nowhere).
     """
 
     environments: Path | None = None
     extra_environments: Mapping[str, Path] = field(default_factory=dict)
-    stand_ins: tuple[StandIn, ...] = ()
+    copied_environments: Mapping[str, Path] = field(default_factory=dict)
     weights: tuple[Weights, ...] = ()
     disk: str | None = None
     default_route: bool = False
@@ -96,8 +97,9 @@ def labs() -> tuple[tuple[Lab, tuple[str, ...]], ...]:
 
 def _binds(equipment: Equipment) -> tuple[tuple[str, str], ...]:
     environments = equipment.bound()
+    seen = (*environments.values(), *equipment.copied_environments.values())
     binds = [(str(path.resolve()), f"{STATE_DIR}/envs/{digest}") for digest, path in environments.items()]
-    binds += [(str(path), str(path)) for path in interpreters.prefixes(environments.values())]
+    binds += [(str(path), str(path)) for path in interpreters.prefixes(seen)]
     return tuple(binds)
 
 
@@ -160,7 +162,7 @@ def _write_shared(lab: Lab, told: Profile, equipment: Equipment) -> None:
     disks.mount(lab.image, "100%")
     write_image(lab, lab.image, prerequisites.sshd_options())
     hardware.write_shared(told, lab.image, interpreters.own())
-    for stand_in in equipment.stand_ins:
-        write_stand_in(lab.image, STATE_DIR, stand_in, interpreters.own())
+    for digest, source in equipment.copied_environments.items():
+        write_environment(lab.image, STATE_DIR, digest, source)
     for weights in equipment.weights:
         write_weights(lab.image, STATE_DIR, weights)

@@ -7,9 +7,11 @@ Pulling a cable is taking its end in the switch down: the host loses its carrier
 from __future__ import annotations
 
 from collections.abc import Iterable
+from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from inventory.errors import ChangeFailed
 from inventory.lab.addresses import GATEWAY, MACHINE, address
 from inventory.lab.process import run
 from inventory.lab.state import Lab, LabHost
@@ -23,6 +25,12 @@ def cable(host: LabHost, network: Network) -> str:
     return f"{network[0]}{host.number}"
 
 
+def hardware_address(host: LabHost, network: Network) -> str:
+    """The same at every boot, as of a real adapter: neighbours remember it."""
+    address = IPv4Address(host.control if network == "control" else host.fabric)
+    return ":".join(f"{octet:02x}" for octet in (2, 0, *address.packed))
+
+
 def make_switch(lab: Lab) -> None:
     """Make the bridges' namespace and this machine's leg into the control network."""
     lab.switch.touch()
@@ -30,9 +38,11 @@ def make_switch(lab: Lab) -> None:
     control, _ = lab.networks
     commands = [f"link add {network} type bridge forward_delay 0" for network in NETWORKS]
     commands += [f"link set {network} up" for network in NETWORKS]
-    # A gateway that forwards nothing: a default route by it leads to a clear "unreachable", not out of the lab.
+    # A gateway that knows no way: a default route by it leads to a quick "unreachable", not out of the lab.
     commands.append(f"addr add {address(control, GATEWAY)}/24 dev control")
+    commands.append("route add unreachable default")
     _in_switch(lab, commands)
+    run([*_nsenter(lab), "sh", "-c", "echo 1 >/proc/sys/net/ipv4/ip_forward"])
     _ip(
         [
             f"link add {lab.leg} type veth peer name leg netns {lab.switch}",
@@ -50,16 +60,23 @@ def plug_in(lab: Lab, hosts: Iterable[tuple[LabHost, int]]) -> None:
     for host, pid in hosts:
         for network in NETWORKS:
             end = cable(host, network)
-            commands.append(f"link add {end} type veth peer name {INTERFACES[network]} netns {pid}")
+            peer = f"name {INTERFACES[network]} address {hardware_address(host, network)} netns {pid}"
+            commands.append(f"link add {end} type veth peer {peer}")
             commands.append(f"link set {end} master {network} up")
     _in_switch(lab, commands)
 
 
 def unplug(lab: Lab, host: LabHost) -> None:
-    """Remove what is left of the cables of a host that is off, so that they can be laid again."""
-    there = run([*_nsenter(lab), "ip", "-oneline", "link", "show"])
-    ends = [cable(host, network) for network in NETWORKS]
-    _in_switch(lab, [f"link del {end}" for end in ends if f" {end}@" in there])
+    """Remove what is left of the cables of a host that is off, so that they can be laid again.
+
+    The kernel removes them too, some time after the host's last process: an end that vanishes here is as good.
+    """
+    for end in (cable(host, network) for network in NETWORKS):
+        try:
+            _in_switch(lab, [f"link del {end}"])
+        except ChangeFailed:
+            if f" {end}@" in run([*_nsenter(lab), "ip", "-oneline", "link", "show"]):
+                raise
 
 
 def set_carrier(lab: Lab, host: LabHost, networks: Iterable[Network], *, up: bool) -> None:

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 
 from inventory.errors import CheckFailed, raise_all
-from inventory.lab.process import CLEAN_ENVIRONMENT, last_line
+from inventory.lab.process import CLEAN_ENVIRONMENT, told
 
 PACKAGES = {  # program: Debian package
     "ip": "iproute2",
@@ -79,7 +79,7 @@ def _namespaces() -> CheckFailed | None:
     return CheckFailed(
         "this machine's kernel (or the container around it) does not let a lab be made",
         id="lab-prerequisites",
-        observed=last_line(done.stderr) or f"the trial ended with {done.returncode}",
+        observed=told(done.stderr) or f"the trial ended with {done.returncode}",
         required="namespaces, overlay, bridge and veth: a machine, a virtual machine or a privileged container",
         next_command="docker run --privileged ...  # if this is a container",
     )

@@ -32,7 +32,7 @@ def run(argv: Sequence[str], *, stdin: str = "", timeout_s: float = COMMAND_S) -
     except subprocess.TimeoutExpired:
         raise command_failed(argv, f"no end after {timeout_s:g} s") from None
     if done.returncode != 0:
-        raise command_failed(argv, last_line(done.stderr) or f"exit status {done.returncode}")
+        raise command_failed(argv, told(done.stderr) or f"exit status {done.returncode}")
     return done.stdout
 
 
@@ -46,10 +46,10 @@ def command_failed(argv: Sequence[str], observed: str) -> ChangeFailed:
     )
 
 
-def last_line(text: str) -> str:
-    """What a program said last that tells something."""
+def told(text: str) -> str:
+    """The last line of what a program said that tells something."""
     lines = (line.strip() for line in reversed(text.splitlines()))
-    return next((line for line in lines if line and not line.startswith("dmesg(1) may")), "")
+    return next((line for line in lines if line and not line.startswith(("dmesg(1) may", "Command failed"))), "")
 
 
 @dataclass(frozen=True, slots=True)

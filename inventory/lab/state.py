@@ -170,16 +170,28 @@ def names() -> tuple[str, ...]:
 def locked() -> Iterator[Path]:
     """Hold the lock of all labs on this machine and have their folder; both are gone when no lab is left."""
     folder = root()
-    while True:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        if folder.exists() and folder.stat().st_ino == os.fstat(handle).st_ino:
-            break
-        os.close(handle)  # the last lab went away while this one waited
+    while (handle := _lock(folder)) is None:
+        pass
     try:
         yield folder
     finally:
         if not any(folder.iterdir()):
             folder.rmdir()
         os.close(handle)
+
+
+def _lock(folder: Path) -> int | None:
+    """Lock the folder, made if need be; None when the last lab's end removed it meanwhile: try again."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    except (FileExistsError, FileNotFoundError):
+        return None
+    fcntl.flock(handle, fcntl.LOCK_EX)
+    try:
+        if folder.stat().st_ino == os.fstat(handle).st_ino:
+            return handle
+    except FileNotFoundError:
+        pass
+    os.close(handle)
+    return None
