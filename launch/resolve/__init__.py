@@ -6,10 +6,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from launch.resolve import features, layers, parallel, pools, stores
 from launch.resolve.case import KV_STORE, ROLES, Case, Pool
+from launch.resolve.defects import defects_of
 from launch.resolve.result import NodeCommand, Resolved
 from launch.resolve.words import without
 
@@ -59,10 +61,11 @@ def resolve(  # noqa: PLR0913  (the parameters of a choice)
 
 
 def resolve_case(case: Case) -> Resolved:
-    if case.is_pd:
-        return _pools(case)
-    if case.instance_store is not None:
-        return _instances(case)
+    resolved = _pools(case) if case.is_pd else _instances(case) if case.instance_store is not None else _plain(case)
+    return replace(resolved, defects=tuple(defects_of(case, resolved.processes)))
+
+
+def _plain(case: Case) -> Resolved:
     processes = tuple(_nodes(case, "$HEAD_IP"))
     single = len(processes) == 1
     return Resolved(

@@ -75,6 +75,14 @@ class Case:
         found: Role | None = getattr(self.override, name)
         return found or Role()
 
+    def override_args(self) -> list[tuple[str, ...]]:
+        """The argument lists of the strategy's override, those of both roles with it."""
+        override = self.override
+        found = [override.extra_args, override.vllm_args]
+        for role in ROLES:
+            found += [self.role(role).extra_args, self.role(role).vllm_args]
+        return found
+
     @property
     def is_pd(self) -> bool:
         return self.strategy.deploy_type == PD

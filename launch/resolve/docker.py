@@ -48,15 +48,25 @@ def image_of(case: Case, cuda: str | None = None) -> str | None:
     `cuda`: the wanted build, `cu129` or `cu130`. None where nothing is pinned and no stock image exists: nightly
     builds for Intel, and Huawei, whose devices an NVIDIA image cannot use.
     """
-    exact = case.variant.hardware_overrides.get(case.hardware)
-    brand = brand_of(case.profile)
-    if exact and isinstance(exact.docker_image, str):
-        return with_build(exact.docker_image, cuda) if brand == "nvidia" else exact.docker_image
+    brand, exact = brand_of(case.profile), exact_pin(case)
+    if exact is not None:
+        name = exact.split()[-1]  # a recipe has `docker pull IMAGE` here
+        return with_build(name, cuda) if brand == "nvidia" else name
     for images in (case.variant.docker_image, case.recipe.model.docker_image):
         found = of_brand(images, brand, cuda)
         if found is not None:
             return found
     return _stock(case, brand, cuda)
+
+
+def exact_pin(case: Case) -> str | None:
+    """The pin of the variant for exactly this hardware."""
+    exact = case.variant.hardware_overrides.get(case.hardware)
+    return exact.docker_image if exact and isinstance(exact.docker_image, str) and exact.docker_image.strip() else None
+
+
+def is_command(case: Case) -> bool:
+    return len((exact_pin(case) or "").split()) > 1
 
 
 def of_brand(images: Images | None, brand: str, cuda: str | None) -> str | None:

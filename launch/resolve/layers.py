@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from launch.resolve import features
-from launch.resolve.words import last_of_each
+from launch.resolve.words import last_of_each, split_flags
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,7 +27,7 @@ def argv_of(case: Case, parallel: Sequence[str], role: str | None = None) -> tup
         words += [*case.role(role).extra_args, *case.role(role).vllm_args]
     words += [word for block in case.blocks(role) for word in block.extra_args]
     words += [*case.advanced, *features.words(case), *_kv_args(case, role)]
-    return (*SERVE, case.model_id, *last_of_each(words))
+    return (*SERVE, case.model_id, *last_of_each(split_flags(words)))
 
 
 def env_of(case: Case, role: str | None = None, role_env: dict[str, str] | None = None) -> dict[str, str]:

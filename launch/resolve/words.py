@@ -8,9 +8,20 @@ from typing import TYPE_CHECKING
 from inventory.quoting import quote
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 _BARE = re.compile(r"\$[A-Z0-9_]+|[A-Za-z0-9_./=:@,+%-]+")
+
+
+def is_flag_with_value(word: str) -> bool:
+    """`--max-model-len auto` as one word works when it is pasted into a shell and fails as an argument."""
+    return bool(re.fullmatch(r"--?[A-Za-z][A-Za-z0-9_.-]*\s+\S.*", word))
+
+
+def split_flags(words: Iterable[str]) -> Iterator[str]:
+    """The words, a flag that came with its value in one of them apart from it."""
+    for word in words:
+        yield from word.split(None, 1) if is_flag_with_value(word) else (word,)
 
 
 def groups(words: Iterable[str]) -> list[tuple[str, ...]]:
