@@ -56,9 +56,7 @@ class Ready:
     """The log line that made each host ready."""
 
 
-def watch(
-    fleet: Fleet, gang: Generation, *, timeout_s: float, told: Told
-) -> Ready:
+def watch(fleet: Fleet, gang: Generation, *, timeout_s: float, told: Told) -> Ready:
     """Return when every host is ready. Raises `NotServing` with the first failing host's last lines."""
     watched = {one.host: Watched(Progress(Role.SERVING if one.url else Role.HEADLESS)) for one in gang.members}
     began = time.monotonic()
