@@ -34,9 +34,8 @@ HELP = {
     "lines": "last lines of each host's log; default 50",
     "replace": "replace a host key that has changed: only when you know why it did",
     "profile": "simulated hardware: cpu, gb200, h200, ...",
-    "count": "number of hosts",
     "network": "control, fabric or both",
-    "systemd": "boot a real systemd in each host",
+    "yes": "record the keys without asking",
 }
 
 
@@ -141,7 +140,7 @@ def hosts_list(_: Context, hosts: str = "all", inventory: str = "", json: bool =
 
 
 @verb
-def hosts_trust(_: Context, hosts: str = "", inventory: str = "", replace: bool = False) -> None:
+def hosts_trust(_: Context, hosts: str = "", inventory: str = "", replace: bool = False, yes: bool = False) -> None:
     """Show the host keys of hosts and record them in known_hosts."""
 
 
@@ -151,7 +150,7 @@ def recipes_list(_: Context, recipes: str = "", json: bool = False) -> None:
 
 
 @verb
-def lab_up(_: Context, hosts: str = "2", profile: str = "cpu", systemd: bool = False) -> None:
+def lab_up(_: Context, hosts: str = "2", profile: str = "cpu") -> None:
     """Make lab hosts tray1, tray2, ... as Linux namespaces on this machine (needs root); all simulated."""
 
 

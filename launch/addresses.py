@@ -70,7 +70,7 @@ def _interface_holding(host: Host, network: Network) -> str:
 def _no_address(host: Host, observed: str) -> CheckFailed:
     return CheckFailed(
         "no address for the other hosts of the gang",
-        id="net.head_address",
+        id="net.head_addr",
         observed=observed,
         required="an address on an interface that is up, with a route to the other hosts",
         next_command=f"invoke probe --hosts {host.name}, or set its fabric_interface in the inventory",

@@ -46,7 +46,7 @@ class HostLaunch:
 
 
 def runner_of(facts: HostFacts, python: str) -> Runner:
-    """systemd where it is PID 1 and we may use it, else a plain process group."""
+    """Choose systemd where it is PID 1 and we may use it, else a plain process group."""
     user, root, sudo = ("root", True, True)
     if is_known(facts.system):
         user, root, sudo = facts.system.user, facts.system.uid == 0, facts.system.can_sudo

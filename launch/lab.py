@@ -1,4 +1,4 @@
-"""Labs with something to run: the simulated engine for simulated GPUs, this machine's own environments for CPU hosts."""
+"""Labs with something to run: the simulated engine on simulated GPUs, this machine's environments on CPU hosts."""
 
 from __future__ import annotations
 

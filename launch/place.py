@@ -65,16 +65,18 @@ def place(hosts: Sequence[Host], facts: Mapping[str, HostFacts], layout: Layout)
 
 
 def _devices(host: Host, facts: HostFacts, layout: Layout) -> tuple[Gpu, ...]:
+    if not layout.needs_gpus:
+        return ()
     if not is_known(facts.gpus):
         raise CheckFailed(
             "the GPUs of the host are unknown",
-            id="gpu.driver",
+            id="gpu.nvml",
             observed=str(facts.gpus),
             required="an answer of the GPU driver",
             next_command=f"invoke probe --hosts {host.name}",
             host=host.name,
         )
-    if facts.gpus.vendor == "none" and layout.needs_gpus:
+    if facts.gpus.vendor == "none":
         raise CheckFailed(
             "the host has no GPU",
             id="gpu.count",

@@ -46,21 +46,21 @@ def port(flag: str, value: str, default: int) -> int:
     """A TCP port, or `default` when the flag is not given."""
     number = _number(flag, value, default, "a TCP port, 1 to 65535")
     if not 1 <= number <= 65535 or number != int(number):
-        raise _refused(flag, value, "a TCP port, 1 to 65535")
+        raise refused(flag, value, "a TCP port, 1 to 65535")
     return int(number)
 
 
 def seconds(flag: str, value: str, default: float) -> float:
     number = _number(flag, value, default, "seconds, more than 0")
     if number <= 0:
-        raise _refused(flag, value, "seconds, more than 0")
+        raise refused(flag, value, "seconds, more than 0")
     return number
 
 
 def count(flag: str, value: str, default: int, most: int) -> int:
     number = _number(flag, value, default, f"a whole number, 1 to {most}")
     if not 1 <= number <= most or number != int(number):
-        raise _refused(flag, value, f"a whole number, 1 to {most}")
+        raise refused(flag, value, f"a whole number, 1 to {most}")
     return int(number)
 
 
@@ -73,14 +73,14 @@ def overrides(value: str, because: str) -> dict[str, str]:
     """Check ids to override, each with the same reason."""
     wanted = ids(value)
     if wanted and not because.strip():
-        raise _refused("because", because, "why these checks may fail: it is kept on the hosts")
+        raise refused("because", because, "why these checks may fail: it is kept on the hosts")
     return dict.fromkeys(sorted(wanted), because.strip())
 
 
 def deployment_name(value: str) -> str | None:
     """A name that is safe as a folder and in a unit's name; None when it is not given."""
     if value and not _NAME.fullmatch(value):
-        raise _refused("name", value, "lower-case letters, digits, '.' and '-', at most 48, not at the ends")
+        raise refused("name", value, "lower-case letters, digits, '.' and '-', at most 48, not at the ends")
     return value or None
 
 
@@ -88,11 +88,11 @@ def _number(flag: str, value: str, default: float, what: str) -> float:
     if not value:
         return default
     if not re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,3})?", value):
-        raise _refused(flag, value, what)
+        raise refused(flag, value, what)
     return float(value)
 
 
-def _refused(flag: str, value: str, what: str) -> BadInput:
+def refused(flag: str, value: str, what: str) -> BadInput:
     return BadInput(
         f"--{flag} cannot be used",
         id="flag-value",

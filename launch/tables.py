@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from launch.operate import Status
 
 T = TypeVar("T")
-Table = tuple[tuple[str, ...], list[tuple[str, ...]]]
+Table = tuple[Sequence[str], Sequence[Sequence[str]]]
 
 
 def fact_rows(facts: Mapping[str, HostFacts]) -> Table:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,14 +16,18 @@ from launch import operate, request
 from launch.report import Report, print_json, print_table
 
 if TYPE_CHECKING:
+    from inventory.lab.network import Network
     from inventory.schema import Host, Inventory
     from launch.request import Request
+    from launch.survey import Deployment
 
 DEFAULT_LINES = 50
 LAB = "lab"
 
 
-def deploy(*, model: str, hosts: str, inventory: str, recipes: str, dry_run: bool, json: bool, **flags: str) -> ExitCode:
+def deploy(
+    *, model: str, hosts: str, inventory: str, recipes: str, dry_run: bool, json: bool, **flags: str
+) -> ExitCode:
     from launch import deploy as run
     from launch.catalogue import Catalogue
 
@@ -92,7 +97,7 @@ def logs(*, hosts: str, name: str, lines: str, inventory: str) -> ExitCode:
         told = operate.logs(fleet, found.gang, number)
     for host, text in told.items():
         if not isinstance(text, BringupError):
-            print("\n".join(f"{host}: {line}" for line in text.splitlines()))
+            sys.stdout.writelines(f"{host}: {line}\n" for line in text.splitlines())
     raise_all([text for text in told.values() if isinstance(text, BringupError)])
     return ExitCode.DONE
 
@@ -196,12 +201,98 @@ def _hosts(selection: str, inventory: str) -> tuple[Host, ...]:
     return _inventory(inventory).resolve(request.required("hosts", selection, "tray1,tray2"))
 
 
+def _network(value: str) -> Network | None:
+    """One of the lab's two networks; None for both."""
+    if value not in {"control", "fabric", "both"}:
+        raise request.refused("network", value, "control, fabric or both")
+    return None if value == "both" else value  # type: ignore[return-value]
+
+
 def _folders(recipes: str) -> Sequence[Path]:
     return [Path(recipes)] if recipes else []
 
 
 @contextmanager
-def _deployment(hosts: str, name: str, inventory: str) -> Iterator[tuple[Fleet, operate.Deployment]]:
+def _deployment(hosts: str, name: str, inventory: str) -> Iterator[tuple[Fleet, Deployment]]:
     listed = _inventory(inventory)
     with Fleet(listed.resolve(request.required("hosts", hosts, "tray1,tray2"))) as fleet:
         yield fleet, operate.find(fleet, listed, request.deployment_name(name))[1]
+
+
+def hosts_trust(*, hosts: str, inventory: str, replace: bool, yes: bool) -> ExitCode:
+    from launch.trust import trust_hosts
+
+    trust_hosts(_hosts(hosts, inventory), Report(), replace=replace, yes=yes)
+    return ExitCode.DONE
+
+
+def lab_up(*, hosts: str, profile: str) -> ExitCode:
+    from launch import lab
+
+    report = Report()
+    made = lab.up(request.count("hosts", hosts, 2, 200), profile)
+    kind = f"simulated hardware ({made.profile})" if made.simulated else "this machine's own hardware"
+    report.say(f"lab of {len(made.hosts)} hosts is up: Linux namespaces, {kind}")
+    model = "deepseek-v4-pro" if made.simulated else "tiny-dense"
+    report.say(f"next: invoke deploy --model {model} --hosts {','.join(one.name for one in made.hosts)}")
+    return ExitCode.DONE
+
+
+def lab_down() -> ExitCode:
+    from inventory.lab import lifecycle
+
+    for removed in lifecycle.down(LAB):
+        Report().say(removed)
+    return ExitCode.DONE
+
+
+def lab_list(*, json: bool) -> ExitCode:
+    from inventory.lab import lifecycle
+
+    found = lifecycle.labs()
+    if json:
+        print_json("labs", [{"lab": lab, "on": on} for lab, on in found])
+    else:
+        print_table(
+            ("lab", "host", "power", "control", "fabric", "profile"),
+            [
+                (lab.name, one.name, "on" if one.name in on else "off", one.control, one.fabric, lab.profile)
+                for lab, on in found
+                for one in lab.hosts
+            ],
+        )
+    return ExitCode.DONE
+
+
+def lab_shell(*, host: str) -> int:
+    from inventory.lab import faults
+
+    return faults.shell(host, lab=LAB)
+
+
+def lab_cut(*, host: str, network: str) -> ExitCode:
+    from inventory.lab import faults
+
+    faults.cut(host, only=_network(network), lab=LAB)
+    return ExitCode.DONE
+
+
+def lab_heal(*, host: str, network: str) -> ExitCode:
+    from inventory.lab import faults
+
+    faults.heal(host, only=_network(network), lab=LAB)
+    return ExitCode.DONE
+
+
+def lab_power_off(*, host: str) -> ExitCode:
+    from inventory.lab import faults
+
+    faults.power_off(host, lab=LAB)
+    return ExitCode.DONE
+
+
+def lab_power_on(*, host: str) -> ExitCode:
+    from inventory.lab import faults
+
+    faults.power_on(host, lab=LAB)
+    return ExitCode.DONE
