@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from launch.vllm_args.families import foreign_parsers
 from launch.vllm_args.keys import unknown_keys
 from launch.vllm_args.names import unknown_names
 from launch.vllm_args.parse import Kind, Refusal, load, nearest, parse
@@ -16,7 +17,7 @@ def check(argv: Sequence[str], env: Mapping[str, str], version: str) -> tuple[Re
     Empty: nothing is. A refusal that only `warns` does not stop vLLM. Raises `UnknownVersion`.
     """
     parsed = parse(argv, version)
-    found = [*parsed.refusals, *unknown_keys(parsed), *unknown_names(parsed)]
+    found = [*parsed.refusals, *unknown_keys(parsed), *unknown_names(parsed), *foreign_parsers(parsed)]
     return (*found, *conflicts(parsed, env), *unread(env, version))
 
 

@@ -140,15 +140,11 @@ def bounds_of(action: argparse.Action, title: str | None) -> dict[str, Any]:
     return {names[kind][1]: getattr(mark, names[kind][0]) for kind, mark in marks if kind in names}
 
 
-def option(
-    action: argparse.Action, title: str | None, spellings: list[str], configs: Configs
-) -> dict[str, Any]:
+def option(action: argparse.Action, title: str | None, spellings: list[str], configs: Configs) -> dict[str, Any]:
     found: dict[str, Any] = {"flags": spellings, "group": title}
     kind = type(action).__name__
     if action.nargs == 0:
-        negative = sorted(
-            getattr(action, "negative_option_strings", ()) or [s for s in spellings if s[:5] == "--no-"]
-        )
+        negative = sorted(getattr(action, "negative_option_strings", ()) or [s for s in spellings if s[:5] == "--no-"])
         found |= {"type": "flag"} | ({"off": negative} if negative and kind != "_StoreTrueAction" else {})
     else:
         found |= type_of(action, configs) | bounds_of(action, title)
@@ -201,9 +197,7 @@ def registries() -> dict[str, list[str]]:
         "tool_call_parser": of("vllm.tool_parsers", "ToolParserManager").list_registered(),
         "reasoning_parser": of("vllm.reasoning", "ReasoningParserManager").list_registered(),
         "tokenizer_mode": ["auto", "slow", *of("vllm.tokenizers.registry", "_VLLM_TOKENIZERS")],
-        "attention_backend": [
-            m.name for m in of("vllm.v1.attention.backends.registry", "AttentionBackendEnum")
-        ],
+        "attention_backend": [m.name for m in of("vllm.v1.attention.backends.registry", "AttentionBackendEnum")],
         "quantization": of("vllm.model_executor.layers.quantization", "QUANTIZATION_METHODS"),
         "load_format": ["auto", *of("vllm.model_executor.model_loader", "_LOAD_FORMAT_TO_MODEL_LOADER")],
         "kv_connector": connectors._registry,  # noqa: SLF001

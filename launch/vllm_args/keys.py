@@ -39,9 +39,7 @@ def of_value(schema: Mapping[str, Any], hint: Any, path: str, item: Any) -> Iter
     text = hint.rstrip("?") if isinstance(hint, str) else ""
     if text.startswith("config:"):
         # A class may also be written by a short name of its own, which its validator knows.
-        yield from (
-            of_class(schema, text.removeprefix("config:"), path, item) if isinstance(item, dict) else ()
-        )
+        yield from (of_class(schema, text.removeprefix("config:"), path, item) if isinstance(item, dict) else ())
     elif text.startswith("enum:") or not text:
         yield from of_choices(schema, hint, path, item)
     elif not fits(hint, item):

@@ -67,9 +67,7 @@ class Refusal:
         return self.kind is Kind.UNREAD_ENV
 
     def __str__(self) -> str:
-        return f"{self.token}: {self.reason}" + (
-            f"; nearest valid form: {self.nearest}" if self.nearest else ""
-        )
+        return f"{self.token}: {self.reason}" + (f"; nearest valid form: {self.nearest}" if self.nearest else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +107,7 @@ def nearest(word: str, names: Iterable[str]) -> str:
     """Names that begin with `word`, else the most similar one, else ""."""
     listed = [str(name) for name in names]
     longer = [name for name in listed if word and name.startswith(word)]
-    return (
-        " or ".join(longer[:3]) if longer else next(iter(difflib.get_close_matches(word, listed, 1, 0.6)), "")
-    )
+    return " or ".join(longer[:3]) if longer else next(iter(difflib.get_close_matches(word, listed, 1, 0.6)), "")
 
 
 def after_serve(argv: Sequence[str]) -> list[str]:
@@ -206,9 +202,7 @@ class _Reader:
         flags: dict[str, str] = self.schema["flags"]
         if flag in flags:
             return flags[flag]
-        longer = sorted(
-            {dest for full, dest in flags.items() if flag.startswith("--") and full.startswith(flag)}
-        )
+        longer = sorted({dest for full, dest in flags.items() if flag.startswith("--") and full.startswith(flag)})
         if len(longer) == 1:
             full = full_flag(self.schema["options"][longer[0]])
             self.refuse(Kind.ABBREVIATION, flag, "an abbreviation: another version may not take it", full)
@@ -265,9 +259,7 @@ class _Reader:
             reason = f"is not one of {', '.join(map(str, choices))}"
             self.refuse(Kind.BAD_CHOICE, f"{flag} {text}", reason, form(flag, nearest(text, choices)))
         if isinstance(value, int | float) and not within(option, value):
-            limits = ", ".join(
-                f"{word} {option[word]}" for word in ("min", "above", "max", "below") if word in option
-            )
+            limits = ", ".join(f"{word} {option[word]}" for word in ("min", "above", "max", "below") if word in option)
             self.refuse(Kind.BAD_TYPE, f"{flag} {text}", f"is out of range ({limits})")
 
     def dotted_key(self, words: list[str], at: int) -> int:
@@ -355,9 +347,7 @@ def form(flag: str, value: str, joint: str = " ") -> str:
 
 def example(option: Mapping[str, Any]) -> str:
     values = {"int": "1", "float": "0.9", "size": "8192", "size|auto": "8192", "json": "'{}'"}
-    return str(
-        option.get("default") or next(iter(option.get("choices", ())), values.get(option["type"], "VALUE"))
-    )
+    return str(option.get("default") or next(iter(option.get("choices", ())), values.get(option["type"], "VALUE")))
 
 
 CONVERTERS: dict[str, Any] = {

@@ -101,14 +101,10 @@ def hybrid(modes: Modes) -> Iterator[Refusal]:
         return
     if modes.local is None and modes.nnodes == 1:
         reason = "hybrid load balancing needs the number of ranks of this node"
-        yield conflict(
-            "--data-parallel-hybrid-lb", reason, "--data-parallel-hybrid-lb --data-parallel-size-local N"
-        )
+        yield conflict("--data-parallel-hybrid-lb", reason, "--data-parallel-hybrid-lb --data-parallel-size-local N")
     elif modes.local == 1 and modes.size > 1:
         reason = "with one rank on the node vLLM switches to external load balancing"
-        yield conflict(
-            "--data-parallel-hybrid-lb", reason, "--data-parallel-external-lb --data-parallel-rank RANK"
-        )
+        yield conflict("--data-parallel-hybrid-lb", reason, "--data-parallel-external-lb --data-parallel-rank RANK")
     elif modes.local == modes.size:
         reason = "all ranks are on this node: vLLM switches hybrid load balancing off"
         yield conflict("--data-parallel-hybrid-lb", reason, "leave it out")
@@ -144,9 +140,7 @@ def start_rank(modes: Modes) -> Iterator[Refusal]:
         reason = "is ignored without the number of ranks of this node"
         yield conflict("--data-parallel-start-rank", reason, "--data-parallel-size-local N")
     elif not (modes.headless or modes.hybrid or modes.multi_port) and modes.local != modes.size:
-        reason = (
-            "without --headless vLLM takes it for hybrid load balancing, and the nodes must agree on that"
-        )
+        reason = "without --headless vLLM takes it for hybrid load balancing, and the nodes must agree on that"
         yield conflict("--data-parallel-start-rank", reason, "--data-parallel-hybrid-lb or --headless")
 
 
@@ -164,16 +158,12 @@ def nodes(modes: Modes) -> Iterator[Refusal]:
     if modes.nnodes == 1:
         return
     if (modes.size * modes.world_in_rank) % modes.nnodes:
-        reason = (
-            f"does not divide the world size {modes.size * modes.world_in_rank} (data x tensor x pipeline)"
-        )
+        reason = f"does not divide the world size {modes.size * modes.world_in_rank} (data x tensor x pipeline)"
         yield conflict(f"--nnodes {modes.nnodes}", reason)
     if modes.node_rank >= modes.nnodes:
         yield conflict(f"--node-rank {modes.node_rank}", f"nodes count from 0 to {modes.nnodes - 1}")
     if modes.backend != "mp":
-        yield conflict(
-            f"--nnodes {modes.nnodes}", "needs --data-parallel-backend mp", "--data-parallel-backend mp"
-        )
+        yield conflict(f"--nnodes {modes.nnodes}", "needs --data-parallel-backend mp", "--data-parallel-backend mp")
 
 
 def addresses(modes: Modes) -> Iterator[Refusal]:
@@ -188,9 +178,7 @@ def addresses(modes: Modes) -> Iterator[Refusal]:
 def parallelism(parsed: Parsed, modes: Modes) -> Iterator[Refusal]:
     tensor, context = parsed.get("tensor_parallel_size"), parsed.get("decode_context_parallel_size")
     if parsed.get("prefill_context_parallel_size") == 1 and isinstance(context, int) and tensor % context:
-        yield conflict(
-            f"--decode-context-parallel-size {context}", f"does not divide the tensor size {tensor}"
-        )
+        yield conflict(f"--decode-context-parallel-size {context}", f"does not divide the tensor size {tensor}")
     if parsed.get("enable_eplb") and not parsed.get("enable_expert_parallel"):
         yield conflict("--enable-eplb", "needs expert parallelism", "--enable-eplb --enable-expert-parallel")
     if not parsed.get("numa_bind") and {"numa_bind_nodes", "numa_bind_cpus"} & set(parsed.given):
@@ -206,15 +194,11 @@ def parallelism(parsed: Parsed, modes: Modes) -> Iterator[Refusal]:
 def pairs(parsed: Parsed, env: Mapping[str, str]) -> Iterator[Refusal]:
     if parsed.get("enable_auto_tool_choice") and not parsed.get("tool_call_parser"):
         reason = "needs --tool-call-parser"
-        yield conflict(
-            "--enable-auto-tool-choice", reason, "--enable-auto-tool-choice --tool-call-parser NAME"
-        )
+        yield conflict("--enable-auto-tool-choice", reason, "--enable-auto-tool-choice --tool-call-parser NAME")
     if parsed.get("enable_log_outputs") and not parsed.get("enable_log_requests"):
         yield conflict("--enable-log-outputs", "needs --enable-log-requests", "--enable-log-requests")
     if parsed.get("grpc") and parsed.given.get("grpc_port"):
-        yield conflict(
-            "--grpc --grpc-port", "exclude each other", "--grpc-port with VLLM_USE_RUST_FRONTEND=1"
-        )
+        yield conflict("--grpc --grpc-port", "exclude each other", "--grpc-port with VLLM_USE_RUST_FRONTEND=1")
     if parsed.get("enable_per_request_metrics") and parsed.get("disable_log_stats"):
         yield conflict("--enable-per-request-metrics --disable-log-stats", "metrics need the statistics")
     if env.get("VLLM_ALLOW_RUNTIME_LORA_UPDATING") == "1" and parsed.get("api_server_count") != 1:
@@ -231,6 +215,4 @@ def unseen(parsed: Parsed) -> Iterator[Refusal]:
     built_in = load(parsed.version)["registries"]["chat_template"]
     if isinstance(template, str) and template not in built_in and not re.search(r"[{}\n]|^/", template):
         reason = "a relative path: vLLM refuses to start unless it exists in its working directory"
-        yield Refusal(
-            Kind.UNPROVEN, f"--chat-template {template}", reason, "an absolute path to a copy you ship"
-        )
+        yield Refusal(Kind.UNPROVEN, f"--chat-template {template}", reason, "an absolute path to a copy you ship")
