@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -42,11 +43,14 @@ def processes_in(namespaces: set[str]) -> set[int]:
     return found
 
 
-def traces_of(name: str, leg: str) -> list[str]:
-    """What this machine shows of a lab: mounts, its interface, files, and programs that were given its paths."""
+def traces_of(name: str, leg: int = 0) -> list[str]:
+    """What this machine shows of a lab: mounts, its interface, files, and programs that were given its paths.
+
+    `leg` is the number of its interface: another lab may have taken the name meanwhile.
+    """
     folder = f"{state.root()}/{name}"
     found = [line for line in Path("/proc/self/mountinfo").read_text().splitlines() if f" {folder}/" in line]
-    found += [leg] if Path("/sys/class/net", leg or "-").exists() else []
+    found += [name for number, name in socket.if_nameindex() if number == leg]
     found += [folder] if Path(folder).exists() else []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:
@@ -63,12 +67,13 @@ def test_up_and_down_leave_nothing(make_lab: MakeLab) -> None:
     inside = namespaces_of(lab)
     assert len(inside) >= 1 + 2 * 5  # the switch; mount, UTS, IPC, PID and network of both hosts
     assert len(processes_in(inside)) >= 5  # two first processes, two sshd, one sleep
-    assert traces_of(lab.name, lab.leg)
+    leg = socket.if_nametoindex(lab.leg)
+    assert traces_of(lab.name, leg)
 
     said = lifecycle.down(lab.name)
     assert "2 running hosts" in said
     assert processes_in(inside) == set()
-    assert traces_of(lab.name, lab.leg) == []
+    assert traces_of(lab.name, leg) == []
     with pytest.raises(BadInput, match="no lab named"):
         lifecycle.down(lab.name)
 
@@ -110,7 +115,7 @@ def test_a_boot_that_fails_says_why_and_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(ChangeFailed, match="did not boot") as failed:
         lifecycle.up(2, name=name, equipment=gone)
     assert "not-there" in failed.value.observed
-    assert traces_of(name, "") == []
+    assert traces_of(name) == []
     assert name not in state.names()
 
 
@@ -118,7 +123,7 @@ def test_no_time_to_boot_leaves_nothing() -> None:
     name = f"test-{os.getpid()}-late"
     with pytest.raises(ChangeFailed, match="did not boot"):
         lifecycle.up(2, name=name, timeout_s=0)
-    assert traces_of(name, "") == []
+    assert traces_of(name) == []
 
 
 @pytest.mark.parametrize("after_s", [0.1, 0.25, 0.4, 0.6])
@@ -135,7 +140,7 @@ def test_what_a_killed_up_left_is_taken_down_by_another_process(after_s: float) 
         inside = namespaces_of(lab) if lab.switch.exists() else set()
         lifecycle.down(name)
         _until(lambda: processes_in(inside) == set())
-    _until(lambda: traces_of(name, "") == [])
+    _until(lambda: traces_of(name) == [])
 
 
 def _until(true: Callable[[], bool], timeout_s: float = 10) -> None:
