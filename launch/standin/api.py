@@ -19,7 +19,7 @@ DEFAULT_TOKENS = 64
 RANK_HEADER = "x-data-parallel-rank"
 
 
-class Refused(Exception):  # noqa: N818
+class Refused(Exception):
     """A request that gets an error answer in vLLM's form."""
 
     def __init__(self, status: int, kind: str, message: str, param: str | None = None) -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-import signal
 import socket
 from dataclasses import dataclass, field
 
 from launch.standin.layout import Layout
 from launch.standin.log import Fault, Log
 from launch.standin.network import bind_zmq
+from launch.standin.tasks import asked_to_stop
 from launch.standin.wire import Link, address_of, listen
 
 NAME = "VLLM_DP_Coordinator"
@@ -31,9 +31,7 @@ class Coordinator:
         await listen(publish, self.subscribed)
         await listen(output, self.notified)
         channel.sendall(json.dumps([address_of(publish), address_of(output)]).encode() + b"\n")
-        stop = asyncio.Event()
-        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
-        await stop.wait()
+        await asked_to_stop()
         return 0
 
     async def subscribed(self, link: Link) -> None:

@@ -8,25 +8,24 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import signal
 import socket
 import time
-from collections.abc import Coroutine
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
 
 from launch.standin.failures import Phase, Process
 from launch.standin.handshake import EngineHandshake
 from launch.standin.host import ENGINE_TIMEOUT, Host
+from launch.standin.loading import kv_line
 from launch.standin.log import Fault, Log
 from launch.standin.mesh import Mesh, Store, bind_store
 from launch.standin.network import gloo_ip
 from launch.standin.processes import Children
+from launch.standin.tasks import asked_to_stop, begin, first, outcome, settle
 from launch.standin.team import Team
 from launch.standin.wire import Address, Link, Message, listen, reach
 from launch.standin.words import answer_words
-from launch.standin.worker import join_nodes, kv_line, worker_name
+from launch.standin.worker import join_nodes, worker_name
 from launch.standin.worker import run as run_worker
 
 READY = b"ready\n"  # an engine's word to its main process
@@ -46,8 +45,7 @@ class Engine:
     mesh: Mesh | None = None
     coordinator: Link | None = None
     outputs: list[Link] = field(default_factory=list)  # one for each API server
-    tasks: set[asyncio.Task[None]] = field(default_factory=set)
-    dead: asyncio.Future[None] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+    dead: asyncio.Future[None] = field(default_factory=outcome)
 
     def __post_init__(self) -> None:
         self.team = Team(self.host, self.rank, self.log, self.children, self.die)
@@ -116,23 +114,23 @@ class Engine:
             await self.subscribe(await reach(publish))
         for link in inputs:
             await link.send({"rank": self.rank, "ready": True})
-            self.begin(self.requests(link))
+            begin(self.requests(link))
 
     async def subscribe(self, link: Link) -> None:
         await link.send({"rank": self.rank})
-        ready = asyncio.ensure_future(link.receive())
+        ready = begin(link.receive())
         while not (await asyncio.wait([ready], timeout=self.host.pace.seconds("ready_log")))[0]:
             self.log.says("core.py:1285", "Waiting for READY message from DP Coordinator...")
         if ready.result() is None:
             raise Fault("RuntimeError: Input socket thread died during startup", "core.py:1283")
-        self.begin(self.coordinated(link))
+        begin(self.coordinated(link))
 
     async def coordinated(self, link: Link) -> None:
         while (message := await link.receive()) is not None:
             self.stepped(message)
 
     def stepped(self, message: Message) -> None:
-        self.begin(self.take_part(message))
+        begin(self.take_part(message))
 
     async def take_part(self, message: Message) -> None:
         """Another rank steps: answer it, or find that a peer is gone."""
@@ -142,19 +140,13 @@ class Engine:
         except Fault as fault:
             self.die(fault)
 
-    def begin(self, work: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.ensure_future(work)
-        self.tasks.add(task)
-        task.add_done_callback(self.tasks.discard)
-
     def die(self, fault: Fault) -> None:
-        if not self.dead.done():
-            self.dead.set_exception(fault)
+        settle(self.dead, fault)
 
     async def requests(self, link: Link) -> None:
         """The requests of one API server. That it is gone changes nothing here."""
         while (message := await link.receive()) is not None:
-            self.begin(self.request(message))
+            begin(self.request(message))
 
     async def request(self, message: Message) -> None:
         try:
@@ -191,15 +183,13 @@ class Engine:
 
 async def core(engine: Engine) -> int:
     """The engine's life; the exit code of its process."""
-    stop = asyncio.Event()
-    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
+    stop = asked_to_stop()
     engine.log.banner()
-    stopped: asyncio.Future[Any] = asyncio.ensure_future(stop.wait())
     text = "EngineCore failed to start."
     for stage in (engine.start, engine.serve):
-        running: asyncio.Future[Any] = asyncio.ensure_future(stage())
-        await asyncio.wait({running, stopped, engine.dead}, return_when=asyncio.FIRST_COMPLETED)
-        if stop.is_set():
+        running = begin(stage())
+        await first(running, stop, engine.dead)
+        if stop.done():
             return await shut_down(engine)
         over = engine.dead if engine.dead.done() else running
         fault = over.exception()

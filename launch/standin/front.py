@@ -16,7 +16,7 @@ from launch.standin.network import bind_zmq
 from launch.standin.wire import Link, Message, address_of, listen
 
 
-class EngineDead(Exception):  # noqa: N818  (vLLM: EngineDeadError)
+class EngineDead(Exception):
     """What vLLM tells clients then."""
 
     CLIENT_MESSAGE = "The server had an error while processing your request."

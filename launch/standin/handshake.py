@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from launch.standin.layout import Layout
 from launch.standin.log import Fault
-from launch.standin.processes import settle
+from launch.standin.tasks import outcome, settle
 from launch.standin.wire import Address, Link, Message, listen, reach
 
 JOIN_TIMEOUT = "BRINGUP_STANDIN_JOIN_TIMEOUT_S"
@@ -27,7 +27,7 @@ class FrontHandshake:
     expected: range
     answer: Message
     states: dict[int, str] = field(default_factory=dict)
-    complete: asyncio.Future[None] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+    complete: asyncio.Future[None] = field(default_factory=outcome)
 
     async def run(self, bound: socket.socket) -> None:
         """Returns when every expected engine is ready. Raises `Fault` for an engine that does not belong here."""
@@ -42,8 +42,7 @@ class FrontHandshake:
             try:
                 answer = self.take(message)
             except Fault as fault:
-                if not self.complete.done():
-                    self.complete.set_exception(fault)
+                settle(self.complete, fault)
                 return
             if answer is not None:
                 await link.send(answer)

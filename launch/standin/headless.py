@@ -14,6 +14,7 @@ from launch.standin.failures import Phase, Process
 from launch.standin.host import Host
 from launch.standin.log import Fault, Log
 from launch.standin.processes import Child, Children
+from launch.standin.tasks import asked_to_stop, begin, first
 from launch.standin.wire import LIMIT, Link
 
 STOP_GRACE = 5.0
@@ -63,9 +64,9 @@ class Followers:
 
     async def live(self) -> int:
         """Until the first engine ends: 1 when it never was ready. Later vLLM does not ask how it ended."""
-        ends = {asyncio.ensure_future(child.ended()): child for child in self.children.all}
-        strike = asyncio.ensure_future(self.strike())
-        await asyncio.wait({strike, *ends}, return_when=asyncio.FIRST_COMPLETED)
+        ends = {begin(child.ended()): child for child in self.children.all}
+        strike = begin(self.strike())
+        await first(strike, *ends)
         if strike.done():
             strike.result()
         ended = {child.name for end, child in ends.items() if end.done()}
@@ -96,8 +97,7 @@ async def workers_live(log: Log, children: Children) -> int:
             "trace for root cause.",
             "multiproc_executor.py:908",
         )
-    watches = [asyncio.ensure_future(watch(log, *one)) for one in enumerate(children.all)]
-    await asyncio.wait(watches, return_when=asyncio.FIRST_COMPLETED)
+    await first(*[begin(watch(log, *one)) for one in enumerate(children.all)])
     for link in links:
         link.close()
     return 0
@@ -114,16 +114,13 @@ async def watch(log: Log, index: int, child: Child) -> None:
 
 async def until_stopped(host: Host, log: Log, children: Children, life_of: Coroutine[Any, Any, int]) -> int:
     """Run to the end or to TERM, then end all children."""
-    stop = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    life, stopped = asyncio.ensure_future(life_of), asyncio.ensure_future(stop.wait())
-    ends: set[asyncio.Future[Any]] = {life, stopped}
-    await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+    stop = asked_to_stop(signal.SIGTERM, signal.SIGINT)
+    life = begin(life_of)
+    await first(life, stop)
     try:
-        return life.result() if life.done() and not stop.is_set() else 0
+        return 0 if stop.done() else life.result()
     finally:
-        if stop.is_set():
+        if stop.done():
             log.says("serve.py:264", "Waiting up to 0 seconds for processes to exit")
         await children.stop(STOP_GRACE + host.pace.seconds("stop_headless"))
         log.says("serve.py:266", "Shutting down.")

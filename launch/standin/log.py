@@ -13,7 +13,7 @@ OWN = "standin.py:1"  # the place of lines that vLLM does not have
 BANNER = "SIMULATED stand-in engine, not vLLM: no model is loaded and no token is computed"
 
 
-class Fault(Exception):  # noqa: N818  (vLLM's own word would be an error of some library; this one is injected or met)
+class Fault(Exception):
     """What kills a process as vLLM would be killed: `text` is the last line of the traceback."""
 
     def __init__(self, text: str, place: str = OWN) -> None:

@@ -14,10 +14,11 @@ from dataclasses import dataclass, field
 
 from launch.standin.log import Fault
 from launch.standin.network import bind_zmq
+from launch.standin.tasks import begin, outcome, settle
 from launch.standin.wire import Address, Link, Message, address_of, bind, connect, listen, reach
 
 PLACE = "pair.cc:553"
-Notice = Callable[[Message], None]
+Notice = Callable[[Message], object]
 
 
 class Store:
@@ -51,7 +52,6 @@ class Mesh:
     waiting: dict[str, tuple[set[int], asyncio.Future[None]]] = field(default_factory=dict)
     steps: int = 0
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
-    _readers: set[asyncio.Task[None]] = field(default_factory=set)
 
     async def join(self, store: Address, ip: str) -> None:
         """Meet all others. Waits for ever for one that does not come; raises `Fault` for one that is unreachable."""
@@ -92,8 +92,7 @@ class Mesh:
         self.peers[rank] = link
         self._changed.set()
         if rank < self.rank:
-            reader = asyncio.ensure_future(self.read(rank, link))
-            self._readers.add(reader)
+            begin(self.read(rank, link))
 
     async def read(self, rank: int, link: Link) -> None:
         while (message := await link.receive()) is not None:
@@ -103,14 +102,13 @@ class Mesh:
                 self.on_step(message)
         self.gone[rank] = link.peer
         for _, done in self.waiting.values():
-            if not done.done():
-                done.set_exception(self.peer_gone())
+            settle(done, self.peer_gone())
 
     def acknowledged(self, rank: int, step: str) -> None:
         missing, done = self.waiting.get(step, (set(), None))
         missing.discard(rank)
-        if done is not None and not missing and not done.done():
-            done.set_result(None)
+        if done is not None and not missing:
+            settle(done)
 
     def peer_gone(self) -> Fault:
         address = next(iter(self.gone.values()))
@@ -131,7 +129,7 @@ class Mesh:
         """One collective step: `call` reaches the others; all must answer within `limit` seconds."""
         self.steps += 1
         name = f"{self.rank}-{self.steps}"
-        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        done = outcome()
         self.waiting[name] = (set(self.peers) - set(self.gone), done)
         try:
             result = call({"step": name, "rank": self.rank})

@@ -7,7 +7,7 @@ import struct
 from collections.abc import Iterator
 
 from launch.standin.host import Host
-from launch.standin.worker import kv_blocks
+from launch.standin.loading import kv_blocks
 
 FIELDS = ("running", "requests", "prompt_tokens", "generation_tokens")
 # metric, kind, the field that it shows; "" is a constant zero

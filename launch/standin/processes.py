@@ -14,6 +14,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from launch.standin.tasks import begin, outcome, settle
+
 Target = Callable[[socket.socket], int]  # gets its end of the channel, returns the exit code
 
 
@@ -31,7 +33,7 @@ class Child:
         if self.exit_code is not None:
             return self.exit_code
         loop = asyncio.get_running_loop()
-        over: asyncio.Future[None] = loop.create_future()
+        over = outcome()
         pidfd = os.pidfd_open(self.pid)
         loop.add_reader(pidfd, settle, over)
         try:
@@ -92,7 +94,7 @@ class Children:
         """TERM to all, `grace` seconds, KILL to those that are left."""
         for child in self.all:
             child.kill(signal.SIGTERM)
-        waits = [asyncio.ensure_future(child.ended()) for child in self.all if child.running()]
+        waits = [begin(child.ended()) for child in self.all if child.running()]
         if waits:
             _, late = await asyncio.wait(waits, timeout=grace)
             for child in self.all:
@@ -105,11 +107,6 @@ class Children:
         for child in self.all:
             child.kill(signal.SIGKILL)
             child.reap()
-
-
-def settle(future: asyncio.Future[None]) -> None:
-    if not future.done():
-        future.set_result(None)
 
 
 def set_title(title: str) -> None:

@@ -11,7 +11,6 @@ import signal
 import socket
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
 
 from launch.standin import coordinator, engine, server
 from launch.standin.failures import Phase, Process
@@ -24,6 +23,7 @@ from launch.standin.metrics import Counters
 from launch.standin.network import bind_zmq
 from launch.standin.processes import Child, Children
 from launch.standin.server import ApiServer
+from launch.standin.tasks import asked_to_stop, begin, first, outcome, settle
 from launch.standin.wire import LIMIT, Address, Link, Message, address_of, listen
 
 STOP_GRACE = 5.0  # seconds until children that ignore TERM are killed
@@ -91,10 +91,9 @@ class Head:
             return
         api = ApiServer(self.host, self.log, front)
         await api.serve(self.http, None)
-        watches = [asyncio.ensure_future(self.watch(child, front)) for child in self.engines]
-        await self.until(asyncio.ensure_future(api.until_dead()))
-        for watch in watches:
-            watch.cancel()
+        for child in self.engines:
+            begin(self.watch(child, front))
+        await self.until(begin(api.until_dead()))
 
     async def until(self, end: asyncio.Future[None]) -> None:
         """Wait for `end`; what is injected into the main process strikes meanwhile (and may end it)."""
@@ -118,13 +117,12 @@ class Head:
             addresses["store"] = ["tcp", layout.address, store.getsockname()[1]]
         expected = range(layout.size) if layout.start == 0 else layout.ranks
         meeting = FrontHandshake(layout, expected, addresses)
-        await self.while_all_run(asyncio.ensure_future(meeting.run(self.handshake)))
+        await self.while_all_run(begin(meeting.run(self.handshake)))
 
     async def while_all_run(self, work: asyncio.Future[None]) -> None:
         """Wait for `work`; raises `Fault` when one of the children ends before."""
-        ends = {asyncio.ensure_future(child.ended()): child for child in self.children.all}
-        everything: set[asyncio.Future[Any]] = {work, *ends}
-        await asyncio.wait(everything, return_when=asyncio.FIRST_COMPLETED)
+        ends = {begin(child.ended()): child for child in self.children.all}
+        await first(work, *ends)
         finished = {child.name: task.result() for task, child in ends.items() if task.done()}
         for task in ends:
             task.cancel()
@@ -135,21 +133,18 @@ class Head:
     async def launcher(self) -> None:
         """Several API servers: wait for any child that fails. One that ends with code 0 is not missed."""
         self.log.says("utils.py:545", "Waiting for API servers to complete ...")
-        over = asyncio.get_running_loop().create_future()
-        watches = [asyncio.ensure_future(self.judge(child, over)) for child in self.children.all]
-        try:
-            await self.until(over)
-        finally:
-            for watch in watches:
-                watch.cancel()
+        over = outcome()
+        for child in self.children.all:
+            begin(self.judge(child, over))
+        await self.until(over)
 
     async def judge(self, child: Child, over: asyncio.Future[None]) -> None:
         code = await child.ended()
-        if code and not over.done():
+        if code:
             text = f"RuntimeError: Process {child.name} (PID: {child.pid}) died with exit code {code}"
             if child in self.engines:
                 text = f"RuntimeError: Engine core process {child.name} died unexpectedly."
-            over.set_exception(Fault(text, "utils.py:593"))
+            settle(over, Fault(text, "utils.py:593"))
 
 
 async def told(child: Child) -> Message:
@@ -191,12 +186,10 @@ def run(host: Host, log: Log, children: Children) -> int:
 
 
 async def until_stopped(head: Head) -> int:
-    stop = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    life = asyncio.ensure_future(head.live())
-    await asyncio.wait([life, asyncio.ensure_future(stop.wait())], return_when=asyncio.FIRST_COMPLETED)
-    if not stop.is_set():
+    stop = asked_to_stop(signal.SIGTERM, signal.SIGINT)
+    life = begin(head.live())
+    await first(life, stop)
+    if not stop.done():
         try:
             life.result()
         finally:

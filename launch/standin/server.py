@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import signal
 import socket
 from dataclasses import dataclass
 
@@ -13,6 +12,7 @@ from launch.standin.front import Front
 from launch.standin.host import Host
 from launch.standin.log import OWN, Fault, Log
 from launch.standin.metrics import Counters
+from launch.standin.tasks import asked_to_stop, begin, first
 from launch.standin.web import WebServer
 from launch.standin.wire import LIMIT, Link
 
@@ -70,14 +70,13 @@ def listen_address(host: Host) -> str:
 async def child(host: Host, index: int, counters: Counters, http: socket.socket, channel: socket.socket) -> int:
     """One of several API servers: a process of its own."""
     log = Log(f"ApiServer_{index}")
-    stop = asyncio.Event()
-    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
+    stop = asked_to_stop()
     server = ApiServer(host, log, Front(host, index, counters))
     launcher = Link(*await asyncio.open_connection(sock=channel, limit=LIMIT))
     await launcher.send(await server.front.open())
-    life = asyncio.ensure_future(live(server, http))
-    await asyncio.wait([life, asyncio.ensure_future(stop.wait())], return_when=asyncio.FIRST_COMPLETED)
-    if stop.is_set():
+    life = begin(live(server, http))
+    await first(life, stop)
+    if stop.done():
         return 0
     try:
         life.result()

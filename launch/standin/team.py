@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 
 from launch.standin.failures import Phase, Process
 from launch.standin.host import Host
+from launch.standin.loading import load
 from launch.standin.log import Fault, Log
 from launch.standin.processes import Child, Children
+from launch.standin.tasks import begin
 from launch.standin.wire import LIMIT, Link
-from launch.standin.worker import load
 
 
 @dataclass
@@ -41,7 +42,7 @@ class Team:
                     "See stack trace for root cause.",
                     "multiproc_executor.py:908",
                 )
-        self.watches += [asyncio.ensure_future(self.watch(*one)) for one in enumerate(self.children.all)]
+        self.watches += [begin(self.watch(*one)) for one in enumerate(self.children.all)]
 
     async def watch(self, index: int, child: Child) -> None:
         code = await child.ended()

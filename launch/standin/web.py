@@ -12,6 +12,7 @@ from http import HTTPStatus
 from typing import Any
 
 from launch.standin.log import Log
+from launch.standin.tasks import begin, first, outcome, settle
 
 BODY_LIMIT = 2**26
 HEAD_LIMIT = 2**16
@@ -35,6 +36,7 @@ class Response:
     events: AsyncGenerator[str] | None = None
 
 
+Connected = Callable[["Client", asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 Handler = Callable[[Request], Awaitable[Response]]
 
 
@@ -42,23 +44,24 @@ def as_json(status: int, value: Any) -> Response:  # noqa: ANN401  (what JSON ho
     return Response(status, json.dumps(value).encode())
 
 
-class BadRequest(Exception):  # noqa: N818
+class BadRequest(Exception):
     pass
 
 
 class Client(asyncio.StreamReaderProtocol):
     """One connection, and whether its client has gone away."""
 
-    def __init__(self, connected: Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]) -> None:
-        super().__init__(asyncio.StreamReader(limit=HEAD_LIMIT), connected)
-        self.gone = asyncio.Event()
+    def __init__(self, connected: Connected) -> None:
+        reader = asyncio.StreamReader(limit=HEAD_LIMIT)
+        super().__init__(reader, lambda reader, writer: connected(self, reader, writer))
+        self.gone = outcome()
 
     def eof_received(self) -> bool | None:
-        self.gone.set()
+        settle(self.gone)
         return super().eof_received()
 
     def connection_lost(self, error: Exception | None) -> None:
-        self.gone.set()
+        settle(self.gone)
         super().connection_lost(error)
 
 
@@ -71,10 +74,10 @@ class WebServer:
         loop = asyncio.get_running_loop()
         return await loop.create_server(lambda: Client(self.connected), sock=bound)
 
-    async def connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def connected(self, client: Client, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             while (request := await read_request(reader)) is not None:
-                await self.exchange(request, writer)
+                await self.exchange(request, client, writer)
                 if request.headers.get("connection", "").lower() == "close":
                     break
         except (OSError, asyncio.IncompleteReadError, BadRequest):
@@ -82,13 +85,10 @@ class WebServer:
         finally:
             writer.close()
 
-    async def exchange(self, request: Request, writer: asyncio.StreamWriter) -> None:
+    async def exchange(self, request: Request, client: Client, writer: asyncio.StreamWriter) -> None:
         """Answer one request; give it up when the client goes away."""
-        client = writer.transport.get_protocol()
-        answering = asyncio.ensure_future(self.answer(request, writer))
-        leaving = asyncio.ensure_future(client.gone.wait() if isinstance(client, Client) else asyncio.sleep(0))
-        await asyncio.wait([answering, leaving], return_when=asyncio.FIRST_COMPLETED)
-        leaving.cancel()
+        answering = begin(self.answer(request, writer))
+        await first(answering, client.gone)
         if not answering.done():
             answering.cancel()
             with contextlib.suppress(asyncio.CancelledError):

@@ -33,6 +33,8 @@ class Link:
 
     async def send(self, message: Message) -> None:
         """Send, or lose the message when the other side is gone: ZeroMQ does not tell either."""
+        if self.writer.is_closing():
+            return
         with contextlib.suppress(OSError):
             self.writer.write(json.dumps(message).encode() + b"\n")
             await self.writer.drain()

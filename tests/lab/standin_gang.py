@@ -20,6 +20,8 @@ from typing import Any, Self
 
 RPC_PORT, HTTP_PORT, MASTER_PORT = 13345, 8000, 29501
 DENSE = {"architectures": ["LlamaForCausalLM"], "max_position_embeddings": 2048}
+# What Python prints of an error of the stand-in's own.
+BUGS = ("lib/launch/standin", "never retrieved", "was destroyed but it is pending", "socket.send() raised")
 MOE = {"architectures": ["Qwen3MoeForCausalLM"], "max_position_embeddings": 2048, "num_experts": 8}
 
 
@@ -129,9 +131,11 @@ class Gang:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: object, *_: object) -> None:
         for served in self.started:
             served.kill_all()
+        bugs = [served.text() for served in self.started if any(bug in served.text() for bug in BUGS)]
+        assert kind or not bugs, bugs[0]
 
     def address(self, host: int) -> str:
         return f"127.{self.network}.{host + 1}"

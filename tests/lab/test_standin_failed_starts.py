@@ -156,7 +156,8 @@ def test_an_absent_head_of_a_rank_that_spans_hosts(gang: Gang, dense: Path) -> N
 
 
 def test_an_interface_that_does_not_exist_ends_both_at_once(gang: Gang, dense: Path) -> None:
-    head, follower = gang.internal(dense, GLOO_SOCKET_IFNAME="nope0")
+    together = "device=2"  # both have met before the first one dies
+    head, follower = gang.internal(dense, GLOO_SOCKET_IFNAME="nope0", BRINGUP_STANDIN_PHASES=together)
     assert (head.ended(), follower.ended()) == (1, 1)
     for host in (head, follower):
         assert "Unable to find address for: nope0" in host.text()
