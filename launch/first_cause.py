@@ -63,9 +63,8 @@ class FirstCause:
     def _trace(self, process: str, level: str | None, text: str) -> None:
         if TRACEBACK.match(text):
             self._open[process] = level not in TAKEN_LIGHTLY
-        elif process in self._open and EXCEPTION.match(text):
-            if self._open.pop(process):
-                self._exception(process, text)
+        elif process in self._open and EXCEPTION.match(text) and self._open.pop(process):
+            self._exception(process, text)
 
     def _exception(self, process: str, text: str) -> None:
         short = NAME.match(text)

@@ -1,0 +1,124 @@
+# shellcheck shell=sh disable=SC2154
+# Functions of the step `python_env`, which sets env_dir, requires_python, minors, needs_headers, index and torch_index
+# before them. All of it runs under set -eu.
+
+refuse() { printf '%s\n' "$@" >&2; exit 1; }
+
+# Whether this interpreter can carry the environment; prints its own full path, never that of a shim or of another
+# environment.
+usable_python() {
+  "$1" - "$needs_headers" "$minors" <<'EOF' 2>/dev/null
+import os, sys, sysconfig
+headers = os.path.join(sysconfig.get_path("include"), "Python.h")
+if sys.version_info[0] != 3 or str(sys.version_info[1]) not in sys.argv[2].split():
+    sys.exit(1)
+if sys.argv[1] == "yes" and not os.path.exists(headers):
+    sys.exit(1)
+print(os.path.realpath(getattr(sys, "_base_executable", sys.executable)))
+EOF
+}
+
+# The system's own Python first: one below a home directory may go away with the user.
+find_python() {
+  # shellcheck disable=SC2086,SC2046  # numbers, and names made of them
+  for candidate in /usr/bin/python3 python3 $(printf 'python3.%s ' $minors); do
+    usable_python "$candidate" && return 0
+  done
+  return 1
+}
+
+find_uv() {
+  for candidate in ${UV:+"$UV"} uv "${HOME:-/}/.local/bin/uv" "${env_dir%/envs/*}/tools/bin/uv"; do
+    if "$candidate" --version >/dev/null 2>&1; then printf '%s' "$candidate"; return 0; fi
+  done
+  return 1
+}
+
+# What pip is set to on this host (pip.conf or PIP_*): uv does not read it.
+pip_setting() {
+  for pip in 'pip' 'pip3' 'python3 -m pip' "$python -m pip"; do
+    if value=$($pip config get "global.$1" 2>/dev/null); then printf '%s' "$value"; return 0; fi
+  done
+  return 0
+}
+
+use_uv() {
+  # The certificates of the system also know a company's proxy; uv brings its own.
+  system_certificates=/etc/ssl/certs/ca-certificates.crt
+  if [ -z "${SSL_CERT_FILE:-}" ] && [ -r "$system_certificates" ]; then export SSL_CERT_FILE="$system_certificates"; fi
+  # Every package of the lock has its hash, so it does not matter which of several indexes has it.
+  export UV_INDEX_STRATEGY=unsafe-best-match
+  set_unless_empty UV_DEFAULT_INDEX "${index:-${UV_DEFAULT_INDEX:-${PIP_INDEX_URL:-$(pip_setting index-url)}}}" ' '
+  set_unless_empty UV_INDEX "${UV_INDEX:-${PIP_EXTRA_INDEX_URL:-$(pip_setting extra-index-url)}}" ' '
+  set_unless_empty UV_FIND_LINKS "${UV_FIND_LINKS:-${PIP_FIND_LINKS:-$(pip_setting find-links)}}" ,
+  if [ -n "$python" ]; then
+    "$uv" venv --quiet --no-config --python "$python" "$env_dir"
+  else
+    "$uv" venv --quiet --no-config --managed-python --python "$requires_python" "$env_dir"
+  fi
+}
+
+# Variable, value, separator: uv takes an empty value for a wrong one; pip separates by blanks and line ends.
+set_unless_empty() {
+  if [ -n "$2" ]; then export "$1=$(printf '%s' "$2" | tr -s ' \n' "$3$3")"; fi
+}
+
+use_pip() {
+  "$python" -c 'import ensurepip, venv' 2>/dev/null ||
+    refuse "neither uv nor Python's venv is there" "next: install uv, or the package python3-venv"
+  if [ -n "$index" ]; then export PIP_INDEX_URL="$index"; fi
+  "$python" -m venv "$env_dir"
+}
+
+install() {
+  if [ -n "$uv" ]; then
+    "$uv" pip install --quiet --no-config --python "$env_dir/bin/python" --no-deps --compile-bytecode "$@"
+  else
+    "$env_dir/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps "$@"
+  fi
+}
+
+begin() {
+  unset PYTHONPATH PYTHONHOME PYTHONDONTWRITEBYTECODE VIRTUAL_ENV UV_PYTHON UV_PROJECT_ENVIRONMENT
+  python=$(find_python) || python=
+  uv=$(find_uv) || uv=
+  [ -n "$python$uv" ] || refuse "no Python 3 of minor version $minors is there, and no uv that could fetch one" \
+    "next: install python3 (with its headers, python3-dev, for GPUs) or uv"
+  work=$(mktemp -d)
+  trap 'rm -rf -- "$work"' EXIT
+  # Only what is not complete gets here: a run that was cut off left it.
+  rm -rf -- "$env_dir"
+  mkdir -p -- "$(dirname -- "$env_dir")"
+  if [ -n "$uv" ]; then use_uv; else use_pip; fi
+  site_packages=$("$env_dir/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+}
+
+install_locked() { install --require-hashes -r "$1"; }
+
+install_apart() {
+  if [ -n "$torch_index" ]; then set -- "$@" --index-url "$torch_index"; fi
+  install "$@" || refuse "the packages that are not on the common index were not found: $1" \
+    "next: name an index of PyTorch's own wheels in the inventory (mirrors: torch:), or a folder of them in pip's find-links"
+}
+
+# One file below site-packages, base64 on stdin.
+add() {
+  mkdir -p -- "$site_packages/$(dirname -- "$1")"
+  base64 -d >"$site_packages/$1"
+}
+
+# An import of all that the engine's command line needs, with the environment that ranks have: none.
+prove() {
+  said=$(env -i HOME="$work" PATH=/usr/bin:/bin VLLM_NO_USAGE_STATS=1 "$env_dir/bin/vllm" --version 2>"$work/said") ||
+    said='nothing, but ended with an error'
+  if [ "${said##*
+}" != "$1" ]; then
+    tail -n 15 "$work/said" >&2
+    refuse "vllm does not work in the new environment: asked for its version it says $said, not $1"
+  fi
+}
+
+complete() {
+  printf '%s\n' "$1" >"$env_dir/bringup-env.json.new"
+  mv -- "$env_dir/bringup-env.json.new" "$env_dir/bringup-env.json"
+}
