@@ -25,7 +25,7 @@ _PROFILES: tuple[tuple[str, str], ...] = (
     (r"\bA100\b", "a100"),
     (r"\bL40S\b", "l40s"),
     (r"\bL4\b", "l4"),
-    (r"\bGB10\b", "dgx_spark"),
+    (r"\bGB10\b", "dgx_spark_gb10"),
     (r"\bMI355X\b", "mi355x"),
     (r"\bMI350X\b", "mi350x"),
     (r"\bMI325X\b", "mi325x"),

@@ -54,7 +54,7 @@ def modes_of(parsed: Parsed) -> Modes:
         node_rank=number("node_rank", 0),
         world_in_rank=world,
         api_servers=parsed.get("api_server_count"),
-        address=parsed.get("data_parallel_address") or parsed.get("master_addr"),
+        address=parsed.values.get("data_parallel_address") or parsed.values.get("master_addr"),
         backend=str(parsed.get("data_parallel_backend")),
     )
 
