@@ -296,3 +296,9 @@ def lab_power_on(*, host: str) -> ExitCode:
 
     faults.power_on(host, lab=LAB)
     return ExitCode.DONE
+
+
+def demo() -> ExitCode:
+    from launch import demo as tour
+
+    return tour.run(Report())

@@ -6,6 +6,7 @@ decided in `phases.py`; who failed first, here.
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,6 +25,8 @@ LOOK_DEADLINE_S = 20.0
 PAUSE_S = 0.5
 TAIL_LINES = 15
 
+_PROGRESS_BAR = re.compile(r"\d+%.*\d+/\d+ \[")
+
 Told = Callable[[str, str], None]
 """Called with a host and one sentence whenever its ranks have come to another phase."""
 
@@ -41,7 +44,7 @@ class Watched:
         self.offset += len(look.piece)
         *lines, self.rest = (self.rest + look.piece).split(b"\n")
         texts = [line.decode(errors="replace") for line in lines]
-        self.tail = [*self.tail, *texts][-TAIL_LINES:]
+        self.tail = [*self.tail, *(text for text in texts if not _PROGRESS_BAR.search(text))][-TAIL_LINES:]
         for text in texts:
             self.progress.feed(text)
 
@@ -106,7 +109,7 @@ def _failure(failed: Sequence[str], watched: Mapping[str, Watched], looks: Mappi
         id="rank-failed",
         observed=f"ranks {looks[host].ranks.state}; last lines of the log:\n    " + "\n    ".join(watched[host].tail),
         required="all ranks running and ready",
-        next_command=f"invoke logs --hosts {host}",
+        next_command=f"invoke logs --hosts {host} --lines 200",
         host=host,
     )
 
@@ -120,6 +123,6 @@ def _too_late(watched: Mapping[str, Watched], timeout_s: float) -> NotServing:
         id="never-ready",
         observed=f"{phases}; last lines of {host}:\n    " + "\n    ".join(watched[host].tail),
         required="every rank's own ready line",
-        next_command=f"invoke logs --hosts {host}",
+        next_command=f"invoke logs --hosts {host} --lines 200",
         host=host,
     )
