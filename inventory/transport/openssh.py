@@ -37,6 +37,9 @@ CONTROL_PATH_LIMIT = 90
 COMMAND = "/bin/sh -s"
 _SESSION = ("RequestTTY=no", "RemoteCommand=none", "ClearAllForwardings=yes", "EscapeChar=none")
 
+# With -v only: an ssh with ControlPersist throws away what the ssh of a jump host says.
+_BECOME_MASTER = ("-v", "-M", "-N", "-f", "-o", f"ControlPersist={PERSIST_S}")
+
 
 class OpensshTransport(FramedTransport):
     """`route`: the jump hosts on the way, first to last, to name the one that fails."""
@@ -76,7 +79,7 @@ class OpensshTransport(FramedTransport):
 
     def _ssh(self, folder: Path, *arguments: str) -> list[str]:
         """An ssh command for this host and its master; `arguments` are options of ssh."""
-        settings = (*_SESSION, f"ControlPath={_master(folder)}", f"ControlPersist={PERSIST_S}")
+        settings = (*_SESSION, f"ControlPath={_master(folder)}")
         given = [word for setting in settings for word in ("-o", setting)]
         strict = strict_arguments(folder, self._options)
         return ["ssh", "-T", *strict, *given, *arguments, "--", self._options.target]
@@ -84,7 +87,7 @@ class OpensshTransport(FramedTransport):
     def _log_in(self, folder: Path) -> None:
         with tempfile.TemporaryFile() as words:  # the master would keep a pipe open
             process = subprocess.Popen(
-                self._ssh(folder, "-M", "-N", "-f"),
+                self._ssh(folder, *_BECOME_MASTER),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=words,
@@ -93,7 +96,7 @@ class OpensshTransport(FramedTransport):
             with self._tracked(process), contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(LOGIN_S)
             words.seek(0)
-            said = words.read().decode("utf-8", errors="replace")
+            said = sshwords.without_debug(words.read().decode("utf-8", errors="replace"))
         if process.returncode != 0:
             late = f"timed out: no login within {LOGIN_S:g} s" if process.returncode < 0 else ""
             raise explain(said or late, self._host, self._options, self._route)

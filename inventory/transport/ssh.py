@@ -92,7 +92,8 @@ class SshTransport(FramedTransport):
     def _drop(self) -> None:
         self._dialler.hang_up()  # first: closing politely would wait for a peer that does not answer
         while self._connections:
-            with contextlib.suppress(IndexError):  # another thread was faster
+            # Another thread may be faster, and a hop closes over a connection that is cut already.
+            with contextlib.suppress(IndexError, paramiko.SSHException, OSError, EOFError):
                 self._connections.pop().client.close()
 
     def _log_in(self) -> None:

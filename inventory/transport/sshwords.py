@@ -26,8 +26,13 @@ _CONSEQUENCES = (
     "kex_exchange_identification",
     "stdio forwarding failed",
     "Host key verification failed",
-    "debug",
 )
+_DEBUG = re.compile(r"debug\d: |OpenSSH_|Authenticated to |Transferred: |Bytes per second: ")
+
+
+def without_debug(words: str) -> str:
+    """What `ssh -v` would say without -v."""
+    return "".join(line for line in words.splitlines(keepends=True) if not _DEBUG.match(line))
 
 
 def failure_kind(words: str) -> str | None:
