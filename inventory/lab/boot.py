@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from inventory.errors import ChangeFailed
-from inventory.lab import network
+from inventory.lab import cgroups, network
 from inventory.lab.process import CLEAN_ENVIRONMENT, Pid, told
 from inventory.lab.state import Lab, LabHost
 
@@ -64,8 +64,9 @@ def start(lab: Lab, hosts: Sequence[LabHost], *, timeout_s: float) -> None:
 def _namespaces(lab: Lab, host: LabHost) -> subprocess.Popen[bytes]:
     """Start boot.sh as PID 1 of fresh namespaces, in a session of its own: it outlives this process."""
     disk = lab.disk(host.name)
-    argv = ["setsid", "--fork", "unshare", *NAMESPACES, "--fork", "--kill-child", "/bin/sh", str(BOOT_SCRIPT)]
-    argv += [host.name, str(disk), str(lab.image), str(disk / "network")]
+    argv = ["setsid", "--fork", *_in_group(lab, host), "unshare", *NAMESPACES, "--fork", "--kill-child"]
+    argv += ["/bin/sh", str(BOOT_SCRIPT), host.name, str(disk), str(lab.image), str(disk / "network")]
+    argv.append("systemd" if lab.systemd else "sh")
     argv += [word for pair in lab.binds for word in pair]
     with (lab.of(host.name) / "boot.log").open("wb") as log:
         return subprocess.Popen(
@@ -78,6 +79,13 @@ def _namespaces(lab: Lab, host: LabHost) -> subprocess.Popen[bytes]:
         )
 
 
+def _in_group(lab: Lab, host: LabHost) -> list[str]:
+    """The words before a command that start it in the host's own control group, if it is to have one."""
+    if not lab.systemd:
+        return []
+    return ["/bin/sh", "-c", 'echo 0 >"$0/cgroup.procs" && exec "$@"', str(cgroups.make(lab, host))]
+
+
 def _pid(lab: Lab, starting: _Starting, deadline: float) -> Pid:
     """Read what boot.sh says first and put it on record, before the host is allowed to go on."""
     line = starting.listen(deadline)
@@ -85,6 +93,8 @@ def _pid(lab: Lab, starting: _Starting, deadline: float) -> Pid:
     if pid is None:
         raise _not_booted(lab, starting.host)
     pid.write(lab.of(starting.host.name) / "pid")
+    if lab.systemd:
+        cgroups.move_parent_out(pid)
     return pid
 
 
@@ -104,7 +114,7 @@ def _greets(address: str) -> bool:
 
 
 def _not_booted(lab: Lab, host: LabHost) -> ChangeFailed:
-    logs = (lab.of(host.name) / "boot.log", lab.disk(host.name) / "upper/var/log/sshd.log")
+    logs = (lab.of(host.name) / "boot.log", lab.disk(host.name) / "upper/var/log/init.log")
     said = [told(log.read_text(errors="replace")) for log in logs if log.exists()]
     return ChangeFailed(
         "a lab host did not boot",
@@ -112,7 +122,7 @@ def _not_booted(lab: Lab, host: LabHost) -> ChangeFailed:
         host=host.name,
         observed=next(filter(None, said), "nothing was logged"),
         required=f"SSH answers on {host.control}",
-        next_command=f"invoke lab.down --name {lab.name}",
+        next_command="invoke lab.down",
     )
 
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# boot.sh NAME DISK IMAGE NETWORK [SOURCE PLACE]...
+# boot.sh NAME DISK IMAGE NETWORK INIT [SOURCE PLACE]...
 #
 # Turns fresh namespaces into a lab host and then becomes its PID 1. Says its pid (as the machine counts) on stdout,
 # waits on stdin for the word that the cables are in, and says when it has its addresses. Ends when the word does not
@@ -7,8 +7,8 @@
 set -eu
 read -r pid _ </proc/self/stat
 echo "$pid"
-name=$1 disk=$2 image=$3 network=$4
-shift 4
+name=$1 disk=$2 image=$3 network=$4 init=$5
+shift 5
 
 # The disk over the lab's shared files over this machine's own root.
 mount -t overlay -o "lowerdir=$image:/,upperdir=$disk/upper,workdir=$disk/work,index=off" lab "$disk/root"
@@ -23,7 +23,11 @@ mount --bind -o ro proc/sys proc/sys
 mount --move "$disk/net" proc/sys/net
 [ ! -e proc/sysrq-trigger ] || mount --bind -o ro proc/sysrq-trigger proc/sysrq-trigger
 mount -t sysfs -o ro,nosuid,nodev,noexec sysfs sys
-mount -t cgroup2 -o ro,nosuid,nodev,noexec cgroup2 sys/fs/cgroup 2>/dev/null || true
+if [ "$init" = systemd ]; then
+    mount -t cgroup2 -o nosuid,nodev,noexec cgroup2 sys/fs/cgroup
+else
+    mount -t cgroup2 -o ro,nosuid,nodev,noexec cgroup2 sys/fs/cgroup 2>/dev/null || true
+fi
 
 mount -t tmpfs -o mode=755,nosuid,noexec dev dev
 cp -a /dev/null /dev/zero /dev/full /dev/random /dev/urandom /dev/tty dev/
@@ -58,6 +62,11 @@ pivot_root . .machine
 cd /
 umount -l .machine
 rmdir .machine
-exec </dev/null >/var/log/sshd.log 2>&1
-# With these a host's root could set the clock of the machine, load modules into its kernel, restart it or open its disks.
-exec setpriv --bounding-set=-sys_module,-sys_time,-sys_rawio,-sys_boot,-mknod /bin/sh /opt/bringup-lab/init.sh
+exec </dev/null >/var/log/init.log 2>&1
+# With these a host's root could set the clock of the machine, load modules into its kernel or open its disks. systemd
+# may ask for a restart: in a PID namespace that ends the namespace only.
+limit=-sys_module,-sys_time,-sys_rawio,-mknod
+if [ "$init" = systemd ]; then
+    exec setpriv --bounding-set="$limit" env -i container=lab PATH="$PATH" /lib/systemd/systemd
+fi
+exec setpriv --bounding-set="$limit,-sys_boot" /bin/sh /opt/bringup-lab/init.sh

@@ -63,7 +63,7 @@ def power_on(host: str, *, lab: str | None = None, timeout_s: float = BOOT_S) ->
     """Boot the host again on the disk that it had, with a new boot id; returns when SSH answers."""
     one, each = find(host, lab)
     if boot.running(one, [each]):
-        raise _wrong_state(one, each, "on", "off")
+        raise _wrong_state(each, "on", "off")
     network.unplug(one, each)
     boot.start(one, [each], timeout_s=timeout_s)
 
@@ -113,11 +113,11 @@ def _networks(only: Network | None) -> tuple[Network, ...]:
 def _pid(lab: Lab, host: LabHost) -> Pid:
     running = boot.running(lab, [host])
     if not running:
-        raise _wrong_state(lab, host, "off", "on")
+        raise _wrong_state(host, "off", "on")
     return running[0][1]
 
 
-def _wrong_state(lab: Lab, host: LabHost, observed: str, required: str) -> BadInput:
+def _wrong_state(host: LabHost, observed: str, required: str) -> BadInput:
     verb = "power-on" if required == "on" else "power-off"
     return BadInput(
         f"the host is {observed}",
@@ -125,7 +125,7 @@ def _wrong_state(lab: Lab, host: LabHost, observed: str, required: str) -> BadIn
         host=host.name,
         observed=f"power {observed}",
         required=f"power {required}",
-        next_command=f"invoke lab.{verb} {host.name} --name {lab.name}",
+        next_command=f"invoke lab.{verb} {host.name}",
     )
 
 

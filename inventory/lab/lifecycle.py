@@ -9,12 +9,25 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from inventory.errors import BadInput
-from inventory.lab import access, addresses, boot, disks, hardware, interpreters, network, prerequisites, process, state
+from inventory.lab import (
+    access,
+    addresses,
+    boot,
+    cgroups,
+    disks,
+    hardware,
+    interpreters,
+    network,
+    prerequisites,
+    process,
+    state,
+)
 from inventory.lab import profile as profiles
 from inventory.lab.image import write_disk, write_image
 from inventory.lab.profile import Profile
 from inventory.lab.simulated import Weights, write_environment, write_weights
 from inventory.lab.state import Lab, LabHost
+from inventory.lab.units import write_units
 
 STATE_DIR = "/var/lib/bringup"
 
@@ -27,7 +40,7 @@ class Equipment:
     `extra_environments` does that for single digests. `copied_environments` are copied into memory instead (the
     stand-in engine's: a few hundred KiB). `weights` are model folders of the right sizes without content. `disk`: size
     of each disk as tmpfs takes it ("64M"), None: what the profile says. `default_route`: hosts have one (it leads
-    nowhere).
+    nowhere). `systemd`: it is the hosts' first process, with no other unit than sshd's.
     """
 
     environments: Path | None = None
@@ -36,6 +49,7 @@ class Equipment:
     weights: tuple[Weights, ...] = ()
     disk: str | None = None
     default_route: bool = False
+    systemd: bool = False
 
     def bound(self) -> dict[str, Path]:
         """The environments of this machine that hosts see, by digest."""
@@ -61,8 +75,8 @@ def up(
     """
     host_names = state.checked_hosts(hosts)
     told = profiles.load(profile)
-    prerequisites.check()
-    lab = _claim(state.checked_name(name), host_names, profile, told, _binds(equipment))
+    prerequisites.check(systemd=equipment.systemd)
+    lab = _claim(state.checked_name(name), host_names, profile, told, equipment)
     try:
         _make(lab, told, equipment)
         boot.start(lab, lab.hosts, timeout_s=timeout_s)
@@ -84,6 +98,7 @@ def down(name: str = "lab") -> tuple[str, ...]:
         for _, pid in on:
             process.kill(pid)
         removed = [f"{len(on)} running hosts"] if on else []
+        removed += cgroups.remove(lab)
         removed += network.remove_leg(lab)
         removed += disks.remove_files(lab)
     return tuple(removed)
@@ -103,9 +118,7 @@ def _binds(equipment: Equipment) -> tuple[tuple[str, str], ...]:
     return tuple(binds)
 
 
-def _claim(
-    name: str, host_names: Sequence[str], profile: str, told: Profile, binds: tuple[tuple[str, str], ...]
-) -> Lab:
+def _claim(name: str, host_names: Sequence[str], profile: str, told: Profile, equipment: Equipment) -> Lab:
     """Take networks that nobody has and write the record: from here on `down` knows what to remove."""
     with state.locked():
         if name in state.names():
@@ -122,7 +135,8 @@ def _claim(
                 LabHost(host, number, addresses.of_host(control, number), addresses.of_host(fabric, number))
                 for number, host in enumerate(host_names, 1)
             ),
-            binds=binds,
+            binds=_binds(equipment),
+            systemd=equipment.systemd,
         )
         lab.folder.mkdir(mode=0o700, exist_ok=True)
         state.save(lab)
@@ -137,7 +151,7 @@ def _refuse_or_clear(name: str) -> None:
             id="lab-input",
             observed=f"{len(lab.hosts)} hosts, profile {lab.profile}",
             required="a name that is free",
-            next_command=f"invoke lab.down --name {name}",
+            next_command="invoke lab.down",
         )
     shutil.rmtree(lab.folder)  # this machine restarted: only files are left of it
 
@@ -161,6 +175,8 @@ def _make(lab: Lab, told: Profile, equipment: Equipment) -> None:
 def _write_shared(lab: Lab, told: Profile, equipment: Equipment) -> None:
     disks.mount(lab.image, "100%")
     write_image(lab, lab.image, prerequisites.sshd_options())
+    if lab.systemd:
+        write_units(lab.image)
     hardware.write_shared(told, lab.image, interpreters.own())
     for digest, source in equipment.copied_environments.items():
         write_environment(lab.image, STATE_DIR, digest, source)

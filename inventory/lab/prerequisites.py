@@ -6,8 +6,10 @@ import os
 import re
 import shutil
 import subprocess
+from pathlib import Path
 
 from inventory.errors import CheckFailed, raise_all
+from inventory.lab import cgroups
 from inventory.lab.process import CLEAN_ENVIRONMENT, told
 
 PACKAGES = {  # program: Debian package
@@ -25,9 +27,9 @@ PACKAGES = {  # program: Debian package
 }
 
 
-def check() -> None:
-    """Raise `CheckFailed` with everything that is missing: root, programs, namespaces."""
-    raise_all([error for error in (_root(), _programs()) if error])
+def check(*, systemd: bool = False) -> None:
+    """Raise `CheckFailed` with everything that is missing: root, programs, namespaces; for hosts with systemd, that."""
+    raise_all([error for error in (_root(), _programs(), _systemd() if systemd else None) if error])
     if error := _namespaces():
         raise error
 
@@ -55,6 +57,18 @@ def _programs() -> CheckFailed | None:
         observed=f"not found: {', '.join(missing)}",
         required="in /usr/sbin, /usr/bin, /sbin or /bin",
         next_command=f"apt-get install -y {' '.join(packages)}",
+    )
+
+
+def _systemd() -> CheckFailed | None:
+    if Path("/lib/systemd/systemd").exists() and cgroups.mount() is not None:
+        return None
+    return CheckFailed(
+        "this machine has no systemd for lab hosts, or no control groups for it",
+        id="lab-prerequisites",
+        observed="/lib/systemd/systemd or a writable mount of cgroup2 is missing",
+        required="both",
+        next_command="apt-get install -y systemd",
     )
 
 

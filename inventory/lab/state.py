@@ -51,7 +51,8 @@ class Lab:
     """A lab as `lab.json` tells it.
 
     `networks` are control and fabric, both /24. `leg` is the interface of this machine in the control network.
-    `binds` are folders of this machine that every host sees read-only: (source, place in the host).
+    `binds` are folders of this machine that every host sees read-only: (source, place in the host). `systemd`: the
+    hosts' first process is systemd.
     """
 
     name: str
@@ -62,6 +63,7 @@ class Lab:
     leg: str
     hosts: tuple[LabHost, ...]
     binds: tuple[tuple[str, str], ...] = ()
+    systemd: bool = False
 
     @property
     def folder(self) -> Path:
@@ -147,6 +149,7 @@ def load(name: str) -> Lab:
         leg=record["leg"],
         hosts=tuple(LabHost(**host) for host in record["hosts"]),
         binds=tuple((source, place) for source, place in record["binds"]),
+        systemd=record.get("systemd", False),
     )
 
 

@@ -14,7 +14,7 @@ INVALID = "Invalid combination of input arguments. Please run 'nvidia-smi -h' fo
 BAD_ARGUMENT, NOT_FOUND = 2, 6
 
 
-class Refused(Exception):  # noqa: N818  (an answer, not an error of the program)
+class Refused(Exception):
     """What is said instead of an answer, and the exit status."""
 
     def __init__(self, message: str, status: int = BAD_ARGUMENT) -> None:
