@@ -16,7 +16,6 @@ from functools import partial
 from launch.standin.failures import Phase, Process
 from launch.standin.handshake import EngineHandshake
 from launch.standin.host import ENGINE_TIMEOUT, Host
-from launch.standin.loading import kv_line
 from launch.standin.log import Fault, Log
 from launch.standin.mesh import Mesh, Store, bind_store
 from launch.standin.network import gloo_ip
@@ -59,7 +58,6 @@ class Engine:
         if self.rank == self.host.layout.start:
             self.log.says("core.py:140", self.configuration())
         await self.team.load()
-        self.log.says("kv_cache_utils.py:1148", kv_line(self.host))
         took = f"{time.monotonic() - began:.2f} s"
         self.log.says("core.py:406", f"init engine (profile, create kv cache, warmup model) took {took}")
         await self.meet(addresses)

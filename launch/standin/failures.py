@@ -35,6 +35,7 @@ class Phase(StrEnum):
     LOAD = "load"  # worker: after `Starting to load model`
     COMPILE = "compile"  # worker
     PROFILE = "profile"  # worker: KV cache size
+    AUTOTUNE = "autotune"  # worker: kernels of experts
     CAPTURE = "capture"  # worker: graphs
     READY = "ready"  # a while after the start
     REQUEST = "request"  # the first request that reaches the rank
@@ -72,6 +73,8 @@ FAILURES: Mapping[str, Failure] = MappingProxyType(
         "refuses-flag": Failure(Process.MAIN, Phase.PARSE),
         "never-joins": Failure(Process.ENGINE, Phase.JOIN, then=Then.HANG),
         "hangs-in-loading": _worker(Phase.LOAD, "", Then.HANG),
+        "hangs-in-autotune": _worker(Phase.AUTOTUNE, "", Then.HANG),
+        "hangs-in-capture": _worker(Phase.CAPTURE, "", Then.HANG),
         "dies-after-ready": Failure(Process.ENGINE, Phase.READY, then=Then.KILL),
         "worker-killed": _worker(Phase.READY, "", Then.KILL),
         "hangs-after-ready": Failure(Process.ENGINE, Phase.REQUEST, then=Then.HANG),

@@ -12,9 +12,10 @@ from typing import Any
 from launch.standin import engine, worker
 from launch.standin.failures import Phase, Process
 from launch.standin.host import Host
-from launch.standin.log import Fault, Log
+from launch.standin.log import Log
 from launch.standin.processes import Child, Children
 from launch.standin.tasks import asked_to_stop, begin, first
+from launch.standin.team import load_together
 from launch.standin.wire import LIMIT, Link
 
 STOP_GRACE = 5.0
@@ -86,17 +87,14 @@ class Followers:
         self.ready.add(child.name)
 
 
+async def profiled() -> None:
+    """The head of the rank says how large the KV cache is."""
+
+
 async def workers_live(log: Log, children: Children) -> int:
     """Let the workers load; then until the first one ends. Raises `Fault` when one cannot load."""
     links = [Link(*await asyncio.open_connection(sock=child.channel, limit=LIMIT)) for child in children.all]
-    for link in links:
-        await link.send({"load": True})
-    if None in [await link.receive() for link in links]:
-        raise Fault(
-            "Exception: WorkerProc initialization failed due to an exception in a background process. See stack "
-            "trace for root cause.",
-            "multiproc_executor.py:908",
-        )
+    await load_together(links, profiled)
     await first(*[begin(watch(log, *one)) for one in enumerate(children.all)])
     for link in links:
         link.close()

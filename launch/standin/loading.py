@@ -2,80 +2,116 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 
 from launch.standin.failures import Phase, Process
+from launch.standin.gpus import Gpus
 from launch.standin.host import Host
 from launch.standin.log import Log
 from launch.standin.model import BLOCK, check_weights
 from launch.standin.network import gloo_ip
 
-Strike = Callable[[Phase], Awaitable[None]]
 GIB = 2**30
+GRAPHS = 4  # captured graphs
 
 
-async def load(host: Host, log: Log, rank: int, *, first: bool) -> None:
-    """All phases from the device to the captured graphs. Raises `Fault` for what is injected or wrong."""
+@dataclass(frozen=True, slots=True)
+class Loading:
+    """One worker's way to ready. `local_rank`: its number among the workers of the host. `first`: of its rank.
 
-    async def strike(phase: Phase) -> None:
-        await host.failures.strike(Process.WORKER, phase, (rank,), log)
+    `profiled` is awaited when the memory is known: the engine then says how large its KV cache is.
+    """
 
-    await host.pace.take("device")
-    await strike(Phase.DEVICE)
-    if host.env.get("GLOO_SOCKET_IFNAME"):
-        gloo_ip(host.env)  # gloo makes its device in every worker, whatever the number of hosts
-    log.says("model_runner.py:400", f"Starting to load model {host.model.path}...")
-    await strike(Phase.LOAD)
-    await weights(host, log, first=first)
-    await compiled(host, log, strike)
-    await strike(Phase.PROFILE)
-    await host.pace.take("profile")
-    log.says("gpu_worker.py:773", "Available KV cache memory: 20.00 GiB")
-    await strike(Phase.CAPTURE)
-    await graphs(host, log)
+    host: Host
+    log: Log
+    rank: int
+    local_rank: int
+    first: bool
+    profiled: Callable[[], Awaitable[None]]
 
+    async def run(self) -> None:
+        """Raises `Fault` for what is injected or wrong."""
+        await self.device()
+        await self.weights()
+        await self.compilation()
+        await self.begin(Phase.PROFILE, "profile")
+        self.log.says("gpu_worker.py:773", "Available KV cache memory: 20.00 GiB")
+        await self.profiled()
+        await self.autotuning()
+        await self.graphs()
 
-async def weights(host: Host, log: Log, *, first: bool) -> None:
-    check_weights(host.model)
-    total = max(len(host.model.shards), 1)
-    for done in range(total):
-        if first:
-            log.bare(shards_line(done, total))
-        await host.pace.take("load", 1 / total)
-    if first:
-        log.bare(shards_line(total, total))
-    took = host.pace.seconds("load")
-    log.says("default_loader.py:507", f"Loading weights took {took:.2f} seconds")
-    log.says("model_runner.py:428", f"Model loading took 0.00 GiB memory and {took:.6f} seconds")
+    async def begin(self, phase: Phase, takes: str) -> None:
+        """Meet what is injected into `phase`, then let its time pass."""
+        await self.host.failures.strike(Process.WORKER, phase, (self.rank,), self.log)
+        await self.host.pace.take(takes)
 
+    async def device(self) -> None:
+        await self.begin(Phase.DEVICE, "device")
+        utilisation = float(self.host.options.text("gpu_memory_utilization", "0.92"))
+        Gpus().claim(self.local_rank, f"VLLM::{self.log.process}", utilisation, self.host.env)
+        if self.host.env.get("GLOO_SOCKET_IFNAME"):
+            gloo_ip(self.host.env)  # gloo makes its device in every worker, whatever the number of hosts
 
-def shards_line(done: int, total: int) -> str:
-    return (
-        f"\rLoading safetensors checkpoint shards: {100 * done // total:3d}% Completed | {done}/{total} "
-        f"[00:{done:02d}<00:{total - done:02d}, 1.00it/s]"
-    )
+    async def weights(self) -> None:
+        self.log.says("model_runner.py:400", f"Starting to load model {self.host.model.path}...")
+        await self.host.failures.strike(Process.WORKER, Phase.LOAD, (self.rank,), self.log)
+        check_weights(self.host.model)
+        total = max(len(self.host.model.shards), 1)
+        for done in range(total):
+            self.bar(f"Loading safetensors checkpoint shards: {100 * done // total:3d}% Completed", done, total)
+            await self.host.pace.take("load", 1 / total)
+        self.bar("Loading safetensors checkpoint shards: 100% Completed", total, total)
+        took = self.host.pace.seconds("load")
+        self.log.says("default_loader.py:507", f"Loading weights took {took:.2f} seconds")
+        self.log.says("model_runner.py:428", f"Model loading took 0.00 GiB memory and {took:.6f} seconds")
 
+    def bar(self, text: str, done: int, total: int) -> None:
+        """A progress bar, as it stands in a log; of the first worker only."""
+        if self.first:
+            self.log.bare(f"\r{text} | {done}/{total} [00:{done:02d}<00:{total - done:02d}, 1.00it/s]")
 
-async def compiled(host: Host, log: Log, strike: Strike) -> None:
-    await strike(Phase.COMPILE)
-    if host.options.on("enforce_eager"):
-        return
-    await host.pace.take("compile")
-    log.says("monitor.py:53", f"torch.compile took {host.pace.seconds('compile'):.2f} s in total")
+    @property
+    def eager(self) -> bool:
+        return self.host.options.on("enforce_eager")
 
+    async def compilation(self) -> None:
+        if self.eager:
+            return
+        cache = f"~/.cache/vllm/torch_compile_cache/simulated/rank_{self.local_rank}_{self.rank}/backbone"
+        self.log.says("backends.py:1126", f"Using cache directory: {cache} for vLLM's torch.compile")
+        await self.begin(Phase.COMPILE, "compile")
+        took = self.host.pace.seconds("compile")
+        self.log.says("monitor.py:53", f"torch.compile took {took:.2f} s in total")
 
-async def graphs(host: Host, log: Log) -> None:
-    if host.options.on("enforce_eager"):
-        return
-    await host.pace.take("capture")
-    took = host.pace.seconds("capture")
-    log.says("model_runner.py:1164", f"Graph capturing finished in {took:.0f} secs, took 0.00 GiB")
-    log.says(
-        "gpu_worker.py:1064",
-        "Free memory on device (184.31/184.31 GiB) on startup. Desired GPU memory utilization is (0.92, 169.57 "
-        f"GiB). Replace gpu_memory_utilization config with `--kv-cache-memory={20 * GIB}` (20.00 GiB) to fit into "
-        "requested memory. Current kv cache memory in use is 20.00 GiB.",
-    )
+    async def autotuning(self) -> None:
+        asked = self.host.options.parsed.get("enable_flashinfer_autotune")  # vLLM's own choice: on
+        if self.eager or not self.host.layout.moe or asked is False:
+            return
+        self.tuner("starts")
+        await self.begin(Phase.AUTOTUNE, "autotune")
+        self.tuner("ends")
+
+    def tuner(self, word: str) -> None:
+        now = time.strftime("%Y-%m-%d %H:%M:%S,000")
+        self.log.bare(f"{now} - INFO - autotuner.py:256 - flashinfer.jit: [Autotuner]: Autotuning process {word} ...")
+
+    async def graphs(self) -> None:
+        await self.host.failures.strike(Process.WORKER, Phase.CAPTURE, (self.rank,), self.log)
+        if self.eager:
+            return
+        for done in range(GRAPHS + 1):
+            self.bar(f"Capturing CUDA graphs (decode, FULL): {100 * done // GRAPHS:3d}%", done, GRAPHS)
+            await self.host.pace.take("capture", 1 / (GRAPHS + 1))
+        took = self.host.pace.seconds("capture")
+        self.log.says("model_runner.py:1164", f"Graph capturing finished in {took:.0f} secs, took 0.00 GiB")
+        self.log.says(
+            "gpu_worker.py:1064",
+            "Free memory on device (184.31/184.31 GiB) on startup. Desired GPU memory utilization is (0.92, 169.57 "
+            f"GiB). Replace gpu_memory_utilization config with `--kv-cache-memory={20 * GIB}` (20.00 GiB) to fit "
+            "into requested memory. Current kv cache memory in use is 20.00 GiB.",
+        )
 
 
 def kv_line(host: Host) -> str:

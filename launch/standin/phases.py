@@ -18,6 +18,7 @@ DEFAULTS = MappingProxyType(
         "load": 0.30,  # worker: weights
         "compile": 0.15,
         "profile": 0.05,
+        "autotune": 0.05,  # kernels of experts
         "capture": 0.15,  # graphs
         "token": 0.002,  # one token of an answer
         "after_ready": 0.3,  # until a failure that strikes after the start

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from launch.standin.failures import Phase, Process
 from launch.standin.host import Host
-from launch.standin.loading import load
+from launch.standin.loading import Loading, kv_line
 from launch.standin.log import Fault, Log
 from launch.standin.processes import Child, Children
 from launch.standin.tasks import begin
@@ -30,19 +30,16 @@ class Team:
     async def load(self) -> None:
         """Raises `Fault`."""
         if not self.children.all:
-            await load(self.host, self.log, self.rank, first=True)
+            local_rank = self.rank - self.host.layout.start
+            await Loading(self.host, self.log, self.rank, local_rank, True, self.profiled).run()  # noqa: FBT003
             return
         for child in self.children.all:
             self.links.append(Link(*await asyncio.open_connection(sock=child.channel, limit=LIMIT)))
-            await self.links[-1].send({"load": True})
-        for link in self.links:
-            if await link.receive() is None:
-                raise Fault(
-                    "Exception: WorkerProc initialization failed due to an exception in a background process. "
-                    "See stack trace for root cause.",
-                    "multiproc_executor.py:908",
-                )
+        await load_together(self.links, self.profiled)
         self.watches += [begin(self.watch(*one)) for one in enumerate(self.children.all)]
+
+    async def profiled(self) -> None:
+        self.log.says("kv_cache_utils.py:1148", kv_line(self.host))
 
     async def watch(self, index: int, child: Child) -> None:
         code = await child.ended()
@@ -70,3 +67,18 @@ class Team:
         for link in self.links:
             link.close()
         await self.children.stop(1)
+
+
+async def load_together(links: list[Link], profiled: Callable[[], Awaitable[None]]) -> None:
+    """Let workers load, stop at the known memory, and go on when all are there. Raises `Fault` when one ends."""
+    for order in ("load", "go"):
+        for link in links:
+            await link.send({order: True})
+        if None in [await link.receive() for link in links]:
+            raise Fault(
+                "Exception: WorkerProc initialization failed due to an exception in a background process. See stack "
+                "trace for root cause.",
+                "multiproc_executor.py:908",
+            )
+        if order == "load":
+            await profiled()

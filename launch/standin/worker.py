@@ -12,7 +12,7 @@ import socket
 
 from launch.standin.failures import Phase, Process
 from launch.standin.host import STORE_TIMEOUT, Host
-from launch.standin.loading import load
+from launch.standin.loading import Loading
 from launch.standin.log import OWN, Fault, Log
 from launch.standin.mesh import Mesh
 from launch.standin.network import host_ip
@@ -58,8 +58,9 @@ async def work(host: Host, log: Log, rank: int, channel: socket.socket, *, index
         return 0
     if index == 0:
         log.banner()
-    loading = begin(start(host, log, rank, engine, index=index))
-    obeying = begin(obey(host, log, rank, engine))
+    go = asyncio.Event()
+    loading = begin(start(host, log, rank, engine, index, go))
+    obeying = begin(obey(host, log, rank, engine, go))
     await first(loading, obeying)
     try:
         if not obeying.done():
@@ -72,16 +73,23 @@ async def work(host: Host, log: Log, rank: int, channel: socket.socket, *, index
     return 0
 
 
-async def start(host: Host, log: Log, rank: int, engine: Link, *, index: int) -> None:
+async def start(host: Host, log: Log, rank: int, engine: Link, index: int, go: asyncio.Event) -> None:
+    async def profiled() -> None:
+        await engine.send({"profiled": True})
+        await go.wait()
+
     if host.layout.node_rank and index == 0:
         await join_as_member(host, log, engine)
-    await load(host, log, rank, first=index == 0)
+    of_host = (rank - host.layout.start) * host.layout.workers if not host.layout.node_rank else 0
+    await Loading(host, log, rank, of_host + index, index == 0, profiled).run()
 
 
-async def obey(host: Host, log: Log, rank: int, engine: Link) -> None:
-    """Meet what is injected into a phase when the engine comes to it."""
+async def obey(host: Host, log: Log, rank: int, engine: Link, go: asyncio.Event) -> None:
+    """Go on after profiling, and meet what is injected into a phase, when the engine says so."""
     while (order := await engine.receive()) is not None:
-        await host.failures.strike(Process.WORKER, Phase(order["phase"]), (rank,), log)
+        if "phase" in order:
+            await host.failures.strike(Process.WORKER, Phase(order["phase"]), (rank,), log)
+        go.set()
 
 
 async def join_as_member(host: Host, log: Log, engine: Link) -> None:
