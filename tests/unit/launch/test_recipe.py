@@ -67,7 +67,7 @@ def test_all_wrong_keys_are_said_at_once(tmp_path: Path) -> None:
 
 def test_unknown_keys_of_foreign_files_are_ignored_and_wrong_types_are_not(tmp_path: Path) -> None:
     assert read(tmp_path, GOOD + "some_new_key: {x: 1}\n", foreign=True).model.model_id == "org/m"
-    with pytest.raises(BadInput, match="m.yaml"):
+    with pytest.raises(BadInput, match=r"m\.yaml"):
         read(tmp_path, GOOD.replace("base_args: [", "base_args: x #["), foreign=True)
 
 
@@ -93,5 +93,5 @@ def test_modes_name_existing_things(change: str, place: tuple[str, ...], why: st
 
 
 def test_a_commit_of_ours_is_pinned_whole(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="m.yaml"):
+    with pytest.raises(BadInput, match=r"m\.yaml"):
         read(tmp_path, GOOD + "bringup: {revisions: {default: {revision: main}}}\n")

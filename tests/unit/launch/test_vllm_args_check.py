@@ -31,8 +31,7 @@ def found(
         "--data-parallel-size 8 --data-parallel-size-local 8 --data-parallel-start-rank 0",
         "--tensor-parallel-size 16 --nnodes 2 --node-rank 1 --master-addr h --headless",
         "--data-parallel-size 16 --nnodes 2 --node-rank 1 --master-addr h --headless",
-        "--data-parallel-size 8 --data-parallel-size-local 4 --data-parallel-multi-port-external-lb"
-        " --data-parallel-address h",
+        f"{GANG} --data-parallel-multi-port-external-lb",
         "--tensor-parallel-size 8 --decode-context-parallel-size 8",
     ],
 )
