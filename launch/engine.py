@@ -12,13 +12,16 @@ from inventory.errors import BadInput
 from inventory.facts.base import is_known
 from launch.command import Program
 from launch.requirements import Download
+from playbooks.environments import EnvironmentDefinition, load_environment
 from playbooks.layout import Layout
 from playbooks.steps.directory import directory
+from playbooks.steps.python_env import Sources, python_env
 from playbooks.steps.weights import Checkpoint, downloaded_weights, made_weights
 
 if TYPE_CHECKING:
     from inventory.facts.host import HostFacts
     from inventory.schema import Host
+    from inventory.secret import Url
     from launch.decide import Choice
     from playbooks.plan import Step
 
@@ -63,33 +66,48 @@ def weights_commit(choice: Choice) -> str:
     return pinned.revision
 
 
-def environment_digest(choice, arch):
-    from launch._env_shim import environment_digest
-
-    return environment_digest(choice.found.recipe.bringup.distribution, choice.vllm)
-
-
 def _engine(choice: Choice, host: Host, facts: HostFacts, served_name: str) -> Engine:
-    from launch._env_shim import environment_step
-
     layout = Layout(host.state_dir)
-    digest = environment_digest(choice, "x86_64")
-    environment = layout.environment(digest)
+    wanted = load_environment(choice.found.recipe.bringup.distribution, choice.vllm)
+    environment = layout.environment(wanted.digest)
     checkpoint = Checkpoint(
         choice.model_id, weights_commit(choice), layout.weights(choice.model_id, weights_commit(choice))
     )
     python = f"{environment}/bin/python"
     return Engine(
-        digest=digest,
+        digest=wanted.digest,
         program=Program(f"{environment}/bin/vllm", checkpoint.folder, layout.caches, served_name),
         python=python,
         steps=(
             directory(layout.caches, mode="0755", why="caches survive a start and are the engine's home"),
-            environment_step(environment, host),
+            python_env(wanted, folder=environment, sources=_sources(host)),
             _weights_step(choice, checkpoint, environment, host),
         ),
-        downloads=(_weights_download(choice, checkpoint, facts),),
+        downloads=(
+            _environment_download(wanted, environment, facts),
+            _weights_download(choice, checkpoint, facts),
+        ),
     )
+
+
+def _sources(host: Host) -> Sources:
+    return Sources(
+        index=_shown(host.mirrors.pypi),
+        torch_index=_shown(host.mirrors.torch),
+        proxy=_shown(host.proxy),
+        no_proxy=host.no_proxy,
+    )
+
+
+def _shown(url: Url | None) -> str | None:
+    return url.reveal() if url else None
+
+
+def _environment_download(wanted: EnvironmentDefinition, folder: str, facts: HostFacts) -> Download:
+    present = is_known(facts.software) and any(
+        one.digest == wanted.digest and one.complete for one in facts.software.environments
+    )
+    return Download("environment", folder, wanted.size_bytes, present)
 
 
 def _weights_step(choice: Choice, checkpoint: Checkpoint, environment: str, host: Host) -> Step:
@@ -101,11 +119,10 @@ def _weights_step(choice: Choice, checkpoint: Checkpoint, environment: str, host
             program=MAKE_WEIGHTS.read_text(),
             arguments=("--kind", made.kind, "--seed", str(made.seed)),
         )
-    hub = host.mirrors.hub
     return downloaded_weights(
         checkpoint,
         bin_dir=f"{environment}/bin",
-        endpoint=hub.reveal() if hub else None,
+        endpoint=_shown(host.mirrors.hub),
         manifest_program=MANIFEST_PROGRAM.read_text(),
     )
 

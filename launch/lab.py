@@ -15,8 +15,10 @@ from inventory.lab.lifecycle import Equipment
 from inventory.lab.simulated import Weights
 from launch.catalogue import Catalogue
 from launch.decide import Choice
-from launch.engine import environment_digest, weights_commit
+from launch.engine import weights_commit
 from launch.standin.make_env import build
+
+from playbooks.environments import load_environment
 
 if TYPE_CHECKING:
     from inventory.lab.state import Lab
@@ -41,7 +43,7 @@ def equipment(profile: str, *, disk: str | None = None) -> Iterator[Equipment]:
     folder = Path(tempfile.mkdtemp(prefix="bringup-lab-"))
     try:
         choices = list(_downloaded())
-        digests = {environment_digest(choice, "x86_64"): choice.vllm for choice in choices}
+        digests = {_digest(choice): choice.vllm for choice in choices}
         yield Equipment(
             copied_environments={digest: build(folder / digest, vllm) for digest, vllm in digests.items()},
             weights=tuple(_weights(choice) for choice in choices),
@@ -65,6 +67,10 @@ def _downloaded() -> Iterator[Choice]:
                 vllm=found.recipe.bringup.vllm_version,
                 model_id=found.recipe.model_id("default"),
             )
+
+
+def _digest(choice: Choice) -> str:
+    return load_environment(choice.found.recipe.bringup.distribution, choice.vllm).digest
 
 
 def _weights(choice: Choice) -> Weights:

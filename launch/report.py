@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from inventory.secret import HIDDEN
 from playbooks.finding import Status
 from playbooks.plan import Phase
 
@@ -123,9 +124,15 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     console().print(table)
 
 
-def print_json(kind: str, data: object) -> None:
-    """Print `data` as one JSON document on stdout; `kind` and `format_version` say what it is."""
+def print_json(kind: str, data: object, *, hide: Iterable[str] = ()) -> None:
+    """Print `data` as one JSON document on stdout; `kind` and `format_version` say what it is.
+
+    Each of the texts `hide` is shown as `***` wherever it stands, also inside a script.
+    """
     from pydantic_core import to_jsonable_python
 
     document = {"format_version": FORMAT_VERSION, "kind": kind, "data": to_jsonable_python(data)}
-    sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+    text = json.dumps(document, indent=2, ensure_ascii=False)
+    for secret in hide:
+        text = text.replace(json.dumps(secret, ensure_ascii=False)[1:-1], HIDDEN)
+    sys.stdout.write(text + "\n")

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from inventory.errors import BringupError, ExitCode, raise_all
 from inventory.fleet import Fleet
@@ -39,7 +40,7 @@ def deploy(
         prepared = run.prepare(found, wanted, fleet, report)
         report.plan(prepared.plan)
         if json:
-            print_json("plan", prepared.plan)
+            print_json("plan", prepared.plan, hide=_passwords(chosen))
         if dry_run:
             return ExitCode.DONE if prepared.plan.empty else ExitCode.CHANGES_PENDING
         run.carry_out(prepared, fleet, report, lambda: run.prepare(found, wanted, fleet, report))
@@ -199,6 +200,15 @@ def _inventory(path: str) -> Inventory:
 
 def _hosts(selection: str, inventory: str) -> tuple[Host, ...]:
     return _inventory(inventory).resolve(request.required("hosts", selection, "tray1,tray2"))
+
+
+def _passwords(hosts: Sequence[Host]) -> set[str]:
+    """The user:password parts of mirror and proxy addresses."""
+    urls = (
+        url for host in hosts for url in (host.mirrors.pypi, host.mirrors.torch, host.mirrors.hub, host.proxy) if url
+    )
+    parts = (urlsplit(url.reveal()).netloc.rpartition("@") for url in urls)
+    return {user for user, at, _ in parts if at}
 
 
 def _network(value: str) -> Network | None:
