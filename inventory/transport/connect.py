@@ -8,6 +8,7 @@ from inventory.transport.local import LocalTransport
 
 if TYPE_CHECKING:
     from inventory.schema import Host
+    from inventory.sshconfig import SshOptions
     from inventory.transport.framed import FramedTransport
 
 
@@ -33,7 +34,7 @@ def choose(host: Host) -> FramedTransport:
 
     options = effective(host)
     hops = route(options)
-    needs_openssh = any(one.needs_openssh for one in (options, *hops))
+    needs_openssh = any(one.needs_openssh or _own_agent(one) for one in (options, *hops))
     if host.transport == "openssh" or (host.transport == "auto" and needs_openssh):
         from inventory.transport.openssh import OpensshTransport
 
@@ -41,3 +42,8 @@ def choose(host: Host) -> FramedTransport:
     from inventory.transport.ssh import SshTransport
 
     return SshTransport(host.name, options, hops)
+
+
+def _own_agent(options: SshOptions) -> bool:
+    """Whether the keys are in another agent than SSH_AUTH_SOCK's, the only one that paramiko asks."""
+    return options.identity_agent not in {None, "none"}

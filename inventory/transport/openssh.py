@@ -107,10 +107,10 @@ class OpensshTransport(FramedTransport):
         with self._tracked(process):
             ending = child.converse(process, exchange)
         if process.returncode == 255 and not exchange.done:
-            said = exchange.stderr.noise.decode("utf-8", errors="replace")
             if not exchange.stdout.begun:
+                said = exchange.stderr.noise.decode("utf-8", errors="replace")
                 raise explain(said, self._host, self._options, self._route)
-            ending = Ending(f"ssh ended: {sshwords.last_line(said)}", lost=True)
+            ending = Ending("the connection broke", lost=True)
         if ending.lost:
             self._end_master(folder)
         return ending

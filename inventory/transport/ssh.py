@@ -36,6 +36,9 @@ CONNECT_S = 10
 LOGIN_S = 30
 """Seconds from the connection to the end of the login, for each machine on the way."""
 
+ALIVE_S = 10
+"""Keeps firewalls from forgetting us, and gives TCP something that a dead host does not acknowledge."""
+
 CHUNK = 65536
 POLL_S = 0.2
 COMMAND = "/bin/sh -s"
@@ -65,6 +68,7 @@ class SshTransport(FramedTransport):
         self._login = threading.Lock()
         self._dialler = Dialler()
         self._connections: list[fabric.Connection] = []
+        self._agent: paramiko.Agent | None = None
         self._closed = False
 
     @property
@@ -95,12 +99,16 @@ class SshTransport(FramedTransport):
             # Another thread may be faster, and a hop closes over a connection that is cut already.
             with contextlib.suppress(IndexError, paramiko.SSHException, OSError, EOFError):
                 self._connections.pop().client.close()
+        if self._agent:
+            self._agent.close()
+            self._agent = None
 
     def _log_in(self) -> None:
         for options in (*self._route, self._options):
             hop = options is not self._options
             record = record_of(options)
-            connection = _connection(options, record, self._connections[-1:])
+            self._agent = self._agent or _agent()
+            connection = _connection(options, record, self._connections[-1:], self._agent)
             try:
                 self._open(connection, options)
             except _KeyRefusedError as error:
@@ -118,6 +126,7 @@ class SshTransport(FramedTransport):
         with _hung_up_after(LOGIN_S, self._dialler) as late:
             try:
                 connection.open()
+                connection.transport.set_keepalive(ALIVE_S)
             except (paramiko.SSHException, OSError, EOFError):
                 if late.is_set():
                     raise TimeoutError(f"no login within {LOGIN_S} s") from None
@@ -143,7 +152,9 @@ def _is_up(connection: fabric.Connection) -> bool:
     return transport is not None and transport.is_authenticated()
 
 
-def _connection(options: SshOptions, record: Record, gateway: list[fabric.Connection]) -> fabric.Connection:
+def _connection(
+    options: SshOptions, record: Record, gateway: list[fabric.Connection], agent: paramiko.Agent | None
+) -> fabric.Connection:
     """A connection that is not open yet; fabric's and paramiko's own configuration files are not read."""
     connection = fabric.Connection(
         options.hostname,
@@ -154,8 +165,7 @@ def _connection(options: SshOptions, record: Record, gateway: list[fabric.Connec
         config=fabric.Config(ssh_config=paramiko.SSHConfig(), lazy=True),
         connect_timeout=LOGIN_S,
         connect_kwargs={
-            "key_filename": [path for path in options.identity_files if Path(path).is_file()],
-            "allow_agent": not options.identities_only and options.identity_agent != "none",
+            **_keys(options, agent),
             "look_for_keys": False,
             "banner_timeout": LOGIN_S,
             "auth_timeout": LOGIN_S,
@@ -165,6 +175,33 @@ def _connection(options: SshOptions, record: Record, gateway: list[fabric.Connec
     )
     connection.client.set_missing_host_key_policy(_RecordPolicy(record))
     return connection
+
+
+def _agent() -> paramiko.Agent | None:
+    with contextlib.suppress(paramiko.SSHException):  # something listens there and is no agent
+        return paramiko.Agent()
+    return None
+
+
+def _keys(options: SshOptions, agent: paramiko.Agent | None) -> dict[str, Any]:
+    """The keys to offer. With IdentitiesOnly that is the named ones, which the agent may hold unlocked."""
+    files = [path for path in options.identity_files if Path(path).is_file()]
+    if not options.identities_only or options.identity_agent == "none":
+        return {"key_filename": files, "allow_agent": options.identity_agent != "none"}
+    public = {blob: path for path in files if (blob := _public_half(path))}
+    held = next((key for key in (agent.get_keys() if agent else ()) if key.get_base64() in public), None)
+    left = [path for path in files if not held or path != public[held.get_base64()]]
+    return {"key_filename": left, "allow_agent": False, "pkey": held}
+
+
+def _public_half(path: str) -> str:
+    """The public key of an identity file, as base64; empty where only the private half says it."""
+    for name in (path, f"{path}.pub"):
+        if Path(name).is_file():
+            words = Path(name).read_text(encoding="utf-8", errors="replace").split(maxsplit=2)
+            if words[:1] and words[0].startswith(("ssh-", "ecdsa-")) and len(words) > 1:
+                return words[1]
+    return ""
 
 
 def _transport(record: Record, sock: socket.socket, **options: Any) -> paramiko.Transport:  # noqa: ANN401
@@ -235,8 +272,8 @@ def _words(error: Exception) -> str:
 
 def _tried(options: SshOptions) -> str:
     keys = [path for path in options.identity_files if Path(path).is_file()]
-    agent = [] if options.identities_only else ["the keys of the agent"]
-    return f" (user {options.user}, tried {', '.join([*keys, *agent]) or 'no key'})"
+    agent = ["no key of the agent"] if options.identity_agent == "none" else ["the agent"]
+    return f" (user {options.user}, keys of {', '.join([*keys, *agent])})"
 
 
 def _converse(channel: paramiko.Channel, exchange: Exchange) -> Ending:

@@ -31,6 +31,8 @@ def host(tmp_path: Path, config: str = "", **settings: object) -> Host:
         ("auto", "", SshTransport),
         ("auto", "ProxyCommand connect %h %p", OpensshTransport),
         ("auto", "Host tray1\nProxyJump bastion\nHost bastion\nPKCS11Provider /usr/lib/token.so", OpensshTransport),
+        ("auto", "IdentityAgent /run/user/1/agent", OpensshTransport),
+        ("auto", "IdentityAgent none", SshTransport),
         ("ssh", "ProxyCommand connect %h %p", SshTransport),
     ],
 )
