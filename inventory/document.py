@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+_LONGEST = 500
+
 Where: TypeAlias = tuple[str | int, ...]
 """Keys and indices from the top of a document to one value."""
 
@@ -73,6 +75,12 @@ class Document:
         return bad(self.name, at, message, observed, required)
 
 
+def short(text: str, longest: int = 60) -> str:
+    """At most one line of printable text, whatever the file holds."""
+    clean = "".join(one if one.isprintable() else "?" for one in text[: longest + 1])
+    return clean if len(clean) <= longest else f"{clean[:longest]}..."
+
+
 def bad(
     name: str | Path,
     at: At | None,
@@ -86,9 +94,9 @@ def bad(
     line, column = (at[0] + 1, at[1] + 1) if at else (1, 1)
     place = f"{name}:{line}:{column}" if at else str(name)
     return BadInput(
-        f"{place}: {message}",
+        short(f"{place}: {message}", _LONGEST),
         id=id,
-        observed=observed,
-        required=required,
+        observed=short(observed, _LONGEST),
+        required=short(required, _LONGEST),
         next_command=f"${{EDITOR:-vi}} +{line} {quote(str(name))}",
     )

@@ -6,6 +6,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Final
 
+from inventory.document import short
 from inventory.fields import keys_at, types_at
 from inventory.nearest import did_you_mean
 from inventory.secret import HIDDEN, Secret, Url
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from inventory.document import Document, Where
     from inventory.errors import BringupError
 
-_LONGEST: Final = 60
 _NOISE: Final = frozenset({"default_factory_not_called"})
 _QUOTED: Final = re.compile("'([^']+)'")
 _WORDS: Final = {
@@ -68,8 +68,8 @@ def _explain_one(document: Document, where: Where, details: list[ErrorDetails], 
     if first["loc"] and first["loc"][-1] == "[key]":
         return document.error(
             where,
-            f"{where[-1]} cannot be a key here",
-            observed=_short(str(where[-1])),
+            f"{short(str(where[-1]))} cannot be a key here",
+            observed=short(str(where[-1])),
             required=_required(first),
             key=True,
         )
@@ -90,8 +90,8 @@ def _unknown_key(document: Document, where: Where, model: object) -> BringupErro
     word = str(where[-1])
     return document.error(
         where,
-        f"unknown key {_short(word)}{did_you_mean(word, known)}",
-        observed=_short(word),
+        f"unknown key {short(word)}{did_you_mean(word, known)}",
+        observed=short(word),
         required=f"one of {', '.join(known)}",
         key=True,
     )
@@ -109,7 +109,7 @@ def _missing_key(document: Document, where: Where, name: str) -> BringupError:
 
 def _name(where: Where) -> str:
     """A place as people write it: hosts.tray1.port, steps[2]."""
-    text = "".join(f"[{part}]" if isinstance(part, int) else f".{_short(part)}" for part in where)
+    text = "".join(f"[{part}]" if isinstance(part, int) else f".{short(part)}" for part in where)
     return text.removeprefix(".") or "the file"
 
 
@@ -129,7 +129,7 @@ def _written(document: Document, where: Where, model: object) -> str:
         return "nothing" if mark is None or mark.plain else "empty text"
     if _is_secret(mark.raw, types_at(model, where)):
         return HIDDEN
-    return _short(mark.raw) if mark.plain else f'"{_short(mark.raw)}"'
+    return short(mark.raw) if mark.plain else f'"{short(mark.raw)}"'
 
 
 def _trap(document: Document, where: Where) -> str:
@@ -154,9 +154,3 @@ def _is_secret(raw: str, types: list[object]) -> bool:
     """A URL is shown unless it may hold a password."""
     secrets = [one for one in types if isinstance(one, type) and issubclass(one, Secret)]
     return any("@" in raw or not issubclass(one, Url) for one in secrets)
-
-
-def _short(text: str) -> str:
-    """At most one line of printable text, whatever the file holds."""
-    clean = "".join(one if one.isprintable() else "?" for one in text)
-    return clean if len(clean) <= _LONGEST else f"{clean[:_LONGEST]}..."

@@ -20,7 +20,7 @@ _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
 _USER = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_.@+\\-]*[A-Za-z0-9_.@+-])?")
 _INTERFACE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:-]{0,14}")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_STATE_DIR = re.compile(r"(?:/[A-Za-z0-9_+@=-][A-Za-z0-9._+@=-]*)+")
+_STATE_DIR = re.compile(r"(?:/(?!\.{1,2}(?:/|$))[A-Za-z0-9._+@=-]+)+")
 _HOP = re.compile(r"(?:ssh://)?(?:([^@/]+)@)?(\[[^\]]+\]|[^@:/\[\]]+)(?::([0-9]{1,5}))?/?")
 _REGISTRY = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]*(?::[0-9]{1,5})?(?:/[a-z0-9._-]+)*")
 _SYSTEM_DIRS = frozenset(
@@ -129,8 +129,7 @@ def state_dir(text: str) -> str:
     path = text.rstrip("/")
     if not _STATE_DIR.fullmatch(path) or path in _SYSTEM_DIRS:
         raise ValueError(
-            "an absolute path of letters, digits and . _ + @ = - (no space, ~, %, hidden part or ..), "
-            "not a system directory itself"
+            "an absolute path of letters, digits and . _ + @ = - (no space, ~, % or ..), not a system directory itself"
         )
     return path
 

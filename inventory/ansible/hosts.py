@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from pydantic import ValidationError
 
 from inventory.ansible import sshargs
+from inventory.document import short
 from inventory.errors import BadInput
 from inventory.quoting import quote
 from inventory.schema import Host
@@ -76,10 +77,10 @@ class Translator:
         return BadInput(
             f"{variable} of this host in {self.source} cannot be used",
             id="ansible-inventory",
-            observed=observed,
+            observed=short(observed),
             required=required,
-            next_command=f"ansible-inventory -i {quote(self.source)} --host {quote(name)}",
-            host=name,
+            next_command=f"ansible-inventory -i {quote(self.source)} --host {quote(short(name))}",
+            host=short(name),
         )
 
     def _texts(self, name: str, variables: Mapping[str, object]) -> Iterator[tuple[str, str]]:

@@ -9,6 +9,7 @@ from inventory import grouping, names
 from inventory.ansible import ini, tree
 from inventory.ansible.hosts import Translator
 from inventory.ansible.varfiles import VariableFiles
+from inventory.document import short
 from inventory.errors import BadInput, BringupError, raise_all
 from inventory.schema import Host, Inventory
 
@@ -103,8 +104,8 @@ def _warnings(translator: Translator, refused: dict[str, BringupError], more: li
         yield f"{translator.source}: {_some(hosts)}: {text}"
     yield from (f"{translator.source}: {text}" for text in more)
     for name, error in refused.items():
-        yield f"{name} cannot be used: {error.message}; observed {error.observed}"
+        yield f"{short(name)} cannot be used: {error.message}; observed {error.observed}"
 
 
 def _some(hosts: list[str]) -> str:
-    return ", ".join(hosts[:3]) + (f" and {len(hosts) - 3} others" if len(hosts) > 3 else "")
+    return ", ".join(map(short, hosts[:3])) + (f" and {len(hosts) - 3} others" if len(hosts) > 3 else "")

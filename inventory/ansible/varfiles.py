@@ -36,7 +36,7 @@ class VariableFiles:
 
     def _read(self, kind: str, name: str) -> Variables:
         found: Variables = {}
-        if "/" not in name and name not in {".", ".."}:
+        if "/" not in name and name not in {"", ".", ".."}:
             for path in _files(self.folder / kind / name):
                 found.update(self._variables(path))
         return found

@@ -82,14 +82,34 @@ def test_ports_end(number: int) -> None:
         names.port(number)
 
 
-@pytest.mark.parametrize("text", ["/var/lib/bringup", "/scratch/bringup", "/data", "/srv/a.b/c_d", "/tmp/x/"])
+@pytest.mark.parametrize(
+    "text", ["/var/lib/bringup", "/scratch/bringup", "/data", "/srv/a.b/c_d", "/tmp/x/", "/home/ops/.bringup", "/a/..b"]
+)
 def test_state_directories(text: str) -> None:
     assert names.state_dir(text) == text.rstrip("/")
 
 
 @pytest.mark.parametrize(
     "text",
-    ["", "/", "//", "/var", "/var/lib/", "/etc", "~/x", "x", "/a/../b", "/a b", "/a%h", "/a/./b", "/a:b", "/a\n"],
+    [
+        "",
+        "/",
+        "//",
+        "/var",
+        "/var/lib/",
+        "/etc",
+        "~/x",
+        "x",
+        "/a/../b",
+        "/a b",
+        "/a%h",
+        "/a/./b",
+        "/a/..",
+        "/.",
+        "/a//b",
+        "/a:b",
+        "/a\n",
+    ],
 )
 def test_what_is_no_state_directory(text: str) -> None:
     with pytest.raises(ValueError, match="absolute path"):
