@@ -9,6 +9,7 @@ that is none.
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable
 from functools import partial, wraps
 from typing import Any
@@ -35,6 +36,7 @@ HELP = {
     "replace": "replace a host key that has changed: only when you know why it did",
     "profile": "simulated hardware: cpu, gb200, h200, ...",
     "network": "control, fabric or both",
+    "systemd": "boot a real systemd in each host",
     "yes": "record the keys without asking",
 }
 
@@ -46,6 +48,10 @@ def verb(function: Callable[..., None], *, positional: tuple[str, ...] = ()) -> 
     def run(_: Context, **flags: Any) -> None:  # noqa: ANN401
         from launch.entry import run_verb
 
+        if any(flags[name].startswith("-") for name in positional):  # invoke takes `--help` for a host
+            sys.exit(
+                f"usage: invoke {function.__name__.replace('_', '.', 1).replace('_', '-')} HOST\n\n{function.__doc__}"
+            )
         run_verb(function.__name__, flags)
 
     names = [name.replace("_", "-") for name in list(inspect.signature(function).parameters)[1:]]
@@ -150,7 +156,7 @@ def recipes_list(_: Context, recipes: str = "", json: bool = False) -> None:
 
 
 @verb
-def lab_up(_: Context, hosts: str = "2", profile: str = "cpu") -> None:
+def lab_up(_: Context, hosts: str = "2", profile: str = "cpu", systemd: bool = False) -> None:
     """Make lab hosts tray1, tray2, ... as Linux namespaces on this machine (needs root); all simulated."""
 
 
@@ -179,14 +185,21 @@ def lab_heal(_: Context, host: str, network: str = "both") -> None:
     """Plug the cables of a lab host in again."""
 
 
-@on_host
-def lab_power_off(_: Context, host: str) -> None:
-    """Cut the power of a lab host: its disk stays."""
+def _lab_fault(name: str, text: str) -> Any:  # noqa: ANN401
+    def fault(_: Context, host: str) -> None: ...
+
+    fault.__name__, fault.__doc__ = name, text
+    return on_host(fault)
 
 
-@on_host
-def lab_power_on(_: Context, host: str) -> None:
-    """Boot a lab host again on the same disk."""
+LAB_FAULTS = (
+    lab_cut,
+    lab_heal,
+    _lab_fault("lab_freeze", "Stop all processes of a lab host: it neither answers nor closes anything."),
+    _lab_fault("lab_thaw", "Let a frozen lab host go on."),
+    _lab_fault("lab_power_off", "Cut the power of a lab host: its disk stays."),
+    _lab_fault("lab_power_on", "Boot a lab host again on the same disk."),
+)
 
 
 def _group(name: str, *tasks: Any) -> Collection:  # noqa: ANN401
@@ -200,4 +213,4 @@ def _group(name: str, *tasks: Any) -> Collection:  # noqa: ANN401
 ns = Collection(deploy, check, probe, status, logs, stop, restart, unlock, demo)
 ns.add_collection(_group("hosts", hosts_list, hosts_trust))
 ns.add_collection(_group("recipes", recipes_list))
-ns.add_collection(_group("lab", lab_up, lab_down, lab_list, lab_shell, lab_cut, lab_heal, lab_power_off, lab_power_on))
+ns.add_collection(_group("lab", lab_up, lab_down, lab_list, lab_shell, *LAB_FAULTS))

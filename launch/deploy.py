@@ -88,7 +88,7 @@ def carry_out(prepared: Prepared, fleet: Fleet, report: Report, again: Callable[
                     fleet,
                     run=this_run("").run,
                     state_dirs=fleet.state_dirs,
-                    progress=report.change,
+                    progress=report,
                 )
         _prove(prepared, fleet, report)
     report.timings()

@@ -6,6 +6,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,6 @@ from launch.catalogue import Catalogue
 from launch.decide import Choice
 from launch.engine import weights_commit
 from launch.standin.make_env import build
-
 from playbooks.environments import load_environment
 
 if TYPE_CHECKING:
@@ -28,17 +28,17 @@ CONFIG = '{"architectures": ["Simulated"], "simulated": true}\n'
 SHARDS = 64
 
 
-def up(hosts: int, profile: str, *, name: str = "lab", disk: str | None = None) -> Lab:
+def up(hosts: int, profile: str, *, name: str = "lab", disk: str | None = None, systemd: bool = False) -> Lab:
     """Make a lab whose hosts can run what a deploy asks of them."""
-    with equipment(profile, disk=disk) as wanted:
-        return lifecycle.up(hosts, profile, name=name, equipment=wanted)
+    with equipment(profile) as wanted:
+        return lifecycle.up(hosts, profile, name=name, equipment=replace(wanted, disk=disk, systemd=systemd))
 
 
 @contextmanager
-def equipment(profile: str, *, disk: str | None = None) -> Iterator[Equipment]:
+def equipment(profile: str) -> Iterator[Equipment]:
     """What hosts of `profile` find on their disks. The folder of the simulated environments is copied by then."""
     if profiles.load(profile).engine is None:
-        yield Equipment(environments=ENVIRONMENTS if ENVIRONMENTS.is_dir() else None, disk=disk)
+        yield Equipment(environments=ENVIRONMENTS if ENVIRONMENTS.is_dir() else None)
         return
     folder = Path(tempfile.mkdtemp(prefix="bringup-lab-"))
     try:
@@ -47,7 +47,6 @@ def equipment(profile: str, *, disk: str | None = None) -> Iterator[Equipment]:
         yield Equipment(
             copied_environments={digest: build(folder / digest, vllm) for digest, vllm in digests.items()},
             weights=tuple(_weights(choice) for choice in choices),
-            disk=disk,
         )
     finally:
         shutil.rmtree(folder, ignore_errors=True)

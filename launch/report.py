@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from playbooks.plan import Change, Plan
 
 FORMAT_VERSION = 1
+LONG_S = 60.0
 _STYLES = {Status.FAIL: "bold red", Status.UNKNOWN: "bold red", Status.WARN: "yellow", Status.PASS: "green"}
 
 
@@ -75,9 +76,15 @@ class Report:
         if not self.quiet:
             self._console.print(table)
 
-    def change(self, change: Change, event: Event) -> None:
+    def event(self, change: Change, event: Event) -> None:
+        """A change has begun or ended; the beginning is only worth a line when the end may be long in coming."""
         if event != "begin":
             self.say(f"{change.host}: {change.summary}: {event}")
+        elif change.deadline_s > LONG_S:
+            self.say(f"{change.host}: {change.summary}: begun")
+
+    def says(self, change: Change, line: str) -> None:
+        self.say(f"{change.host}: {change.summary}: {line}", style="dim")
 
     def timings(self) -> None:
         parts = [f"{title.lower()} {seconds:.1f} s" for title, seconds in self.seconds.items()]

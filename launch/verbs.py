@@ -236,11 +236,11 @@ def hosts_trust(*, hosts: str, inventory: str, replace: bool, yes: bool) -> Exit
     return ExitCode.DONE
 
 
-def lab_up(*, hosts: str, profile: str) -> ExitCode:
+def lab_up(*, hosts: str, profile: str, systemd: bool) -> ExitCode:
     from launch import lab
 
     report = Report()
-    made = lab.up(request.count("hosts", hosts, 2, 200), profile)
+    made = lab.up(request.count("hosts", hosts, 2, 200), profile, systemd=systemd)
     kind = f"simulated hardware ({made.profile})" if made.simulated else "this machine's own hardware"
     report.say(f"lab of {len(made.hosts)} hosts is up: Linux namespaces, {kind}")
     model = "deepseek-v4-pro" if made.simulated else "tiny-dense"
@@ -291,6 +291,20 @@ def lab_heal(*, host: str, network: str) -> ExitCode:
     from inventory.lab import faults
 
     faults.heal(host, only=_network(network), lab=LAB)
+    return ExitCode.DONE
+
+
+def lab_freeze(*, host: str) -> ExitCode:
+    from inventory.lab import faults
+
+    faults.freeze(host, lab=LAB)
+    return ExitCode.DONE
+
+
+def lab_thaw(*, host: str) -> ExitCode:
+    from inventory.lab import faults
+
+    faults.thaw(host, lab=LAB)
     return ExitCode.DONE
 
 

@@ -7,10 +7,10 @@ drifted, failed or did not converge ends the apply behind that phase, with every
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from inventory.errors import BringupError, ChangeFailed, HostUnreachable, raise_all
-from playbooks.jobs import LOST, follow_script, running_jobs_script, start_script
+from playbooks.jobs import LOST, SAYS, follow_script, running_jobs_script, start_script
 from playbooks.phase_script import Event, phase_script
 from playbooks.plan import Change, Phase, Plan
 
@@ -18,10 +18,19 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from inventory.fleet import Fleet
-
     from inventory.transport.base import Completed, Transport
 
-Progress = Callable[[Change, Event], None]
+
+class Progress(Protocol):
+    """Who is told how an apply goes on, from several threads."""
+
+    def event(self, change: Change, event: Event) -> None:
+        """A change began or ended."""
+
+    def says(self, change: Change, line: str) -> None:
+        """The last line that a long change has printed."""
+
+
 FOLLOW_SLACK_S = 30.0
 
 
@@ -68,6 +77,7 @@ class _EventReader:
         self._ended: tuple[Event, Change, str] | None = None
         self._done = 0
         self._lost = False
+        self._begun: Change | None = None
 
     def feed(self, piece: bytes) -> None:
         *lines, self._rest = (self._rest + piece).split(b"\n")
@@ -79,12 +89,15 @@ class _EventReader:
         index, _, detail = rest.partition("\t")
         if name == LOST:
             self._lost = True
+        elif name == SAYS:
+            self._progress.says(self._begun or self._changes[0], detail)
         elif name in Event.__members__.values() and index.isdecimal() and int(index) < len(self._changes):
             event, change = Event(name), self._changes[int(index)]
+            self._begun = change
             self._done += event is Event.DONE
             if event not in {Event.BEGIN, Event.DONE}:
                 self._ended = (event, change, detail)
-            self._progress(change, event)
+            self._progress.event(change, event)
 
     def raise_if_failed(self, host: str, completed: Completed, output: str) -> None:
         if self._ended:

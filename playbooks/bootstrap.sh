@@ -8,7 +8,7 @@ cd "$(dirname -- "$0")/.."
 
 # Commands that the tests need, and the Debian package of each.
 TEST_TOOLS='ssh:openssh-client sshd:openssh-server ip:iproute2 mount:mount nft:nftables unshare:util-linux
-shellcheck:shellcheck busybox:busybox numactl:numactl ps:procps'
+shellcheck:shellcheck busybox:busybox numactl:numactl ps:procps systemctl:systemd'
 
 say() { printf 'bootstrap: %s\n' "$*" >&2; }
 

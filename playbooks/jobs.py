@@ -12,6 +12,7 @@ import base64
 from inventory.quoting import quote
 
 LOST = "lost"
+SAYS = "says"
 
 # A process is the recorded one when the boot and the start time agree: field 22 of /proc/PID/stat, counted behind
 # the last parenthesis because a command name may hold anything.
@@ -24,14 +25,22 @@ recorded_alive() { # file: is the process of this record alive?
 }
 """
 
+# What a long change says is shown too, every few seconds, so that nobody has to guess whether it moves.
 _FOLLOW = r"""
 sent=0
+looks=0
+said=
 while :; do
+  looks=$((looks + 1))
   if [ -e "$job/exit" ]; then ended=yes; else ended=no; fi
   lines=$(wc -l <"$job/events")
   if [ "$lines" -gt "$sent" ]; then sed -n "$((sent + 1)),${lines}p" "$job/events"; sent=$lines; fi
   if [ "$ended" = yes ]; then break; fi
   if ! recorded_alive "$job/record" && [ ! -e "$job/exit" ]; then printf 'lost\t\t\n'; exit 6; fi
+  if [ "$((looks % 50))" = 0 ]; then
+    says=$(tail -c 400 "$job/output" | tr '\r\t' '\n ' | grep -v '^ *$' | tail -n 1 | cut -c 1-160)
+    if [ "$says" != "$said" ]; then printf 'says\t\t%s\n' "$says"; said=$says; fi
+  fi
   sleep 0.1
 done
 if [ "$(cat "$job/exit")" != 0 ]; then tail -n 20 "$job/output" >&2; fi

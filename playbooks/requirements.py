@@ -60,7 +60,9 @@ class HostRequirements:
 
 @dataclass(frozen=True, slots=True)
 class Requirements:
-    """What the plan asks of the gang. `head_address` is where followers join; `ranks` maps each global data-parallel
+    """What the plan asks of the gang.
+
+    `head_address` is where followers join; `ranks` maps each global data-parallel
     rank to its host, in order. `argv_errors`: what the pinned vLLM's own option schema refuses, by host.
     `environment`: digest of the Python environment that the ranks run in, None when the plan does not pin one.
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,23 @@ from playbooks.plan import FORMAT_VERSION, Change, Phase, Plan, Step, changes_fo
 from playbooks.probes import probe_script, read_states
 from playbooks.steps.file import file
 from tests.unit.playbooks.sh import sh
+
+
+@dataclass
+class Notes:
+    """What was told; the first line that a change says makes the file `heard`."""
+
+    seen: list[tuple[str, str, Event]]
+    lines: list[str]
+    heard: Path | None = None
+
+    def event(self, change: Change, event: Event) -> None:
+        self.seen.append((change.host, change.phase, event))
+
+    def says(self, change: Change, line: str) -> None:
+        self.lines.append(f"{change.id}: {line}")
+        if self.heard:
+            self.heard.touch()
 
 
 @pytest.fixture
@@ -40,12 +58,8 @@ def plan(fleet: Fleet, tmp_path: Path) -> Plan:
 
 
 def carry_out(plan: Plan, fleet: Fleet, seen: list[tuple[str, str, Event]] | None = None) -> None:
-    def progress(change: Change, event: Event) -> None:
-        if seen is not None:
-            seen.append((change.host, change.phase, event))
-
     with fleet:
-        apply(plan, fleet, run="r", state_dirs=fleet.state_dirs, progress=progress)
+        apply(plan, fleet, run="r", state_dirs=fleet.state_dirs, progress=Notes([] if seen is None else seen, []))
 
 
 def test_apply_converges_and_the_second_plan_is_empty(fleet: Fleet, tmp_path: Path) -> None:
@@ -75,6 +89,17 @@ def test_a_failed_change_shows_its_last_output(fleet: Fleet, tmp_path: Path) -> 
         carry_out(made, fleet)
     assert "the disk is full" in caught.value.observed
     assert str(tmp_path) in caught.value.next_command
+
+
+def test_a_long_change_is_heard(fleet: Fleet, tmp_path: Path) -> None:
+    mark = tmp_path / "mark"
+    script = f"printf 'begin\\r 40 %%\\r'; while [ ! -e {tmp_path}/heard ]; do sleep 0.1; done; touch {mark}"
+    step = Step("s", Phase.STAGE, "test", f"[ -e {mark} ] && echo there || echo absent", "there", script, "do it")
+    made = Plan(FORMAT_VERSION, "d", "g", "x", ("a",), (), changes_for("a", [step], {"s": "absent"}))
+    notes = Notes([], [], tmp_path / "heard")
+    with fleet:
+        apply(made, fleet, run="r", state_dirs=fleet.state_dirs, progress=notes)
+    assert notes.lines == ["s:  40 %"]
 
 
 def test_a_second_run_is_told_who_holds_the_lock_and_takes_none(fleet: Fleet, tmp_path: Path) -> None:
