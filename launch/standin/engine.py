@@ -101,27 +101,27 @@ class Engine:
 
     async def meet(self, addresses: Message) -> None:
         """Connect to the API servers and the coordinator, and wait for the coordinator's word."""
-        inputs: list[Link] = []
-        for front in addresses["fronts"]:
-            inputs.append(await reach(front["input"]))
-            self.outputs.append(await reach(front["output"]))
-            await self.outputs[-1].send({"rank": self.rank})
-        if addresses["coordinator"]:
-            publish, output = addresses["coordinator"]
-            self.coordinator = await reach(output)
-            await self.subscribe(await reach(publish))
-        for link in inputs:
+        meeting = begin(self.connect(addresses))
+        while not (await asyncio.wait([meeting], timeout=self.host.pace.seconds("ready_log")))[0]:
+            if addresses["coordinator"]:
+                self.log.says("core.py:1285", "Waiting for READY message from DP Coordinator...")
+        for link in meeting.result():
             await link.send({"rank": self.rank, "ready": True})
             begin(self.requests(link))
 
-    async def subscribe(self, link: Link) -> None:
-        await link.send({"rank": self.rank})
-        ready = begin(link.receive())
-        while not (await asyncio.wait([ready], timeout=self.host.pace.seconds("ready_log")))[0]:
-            self.log.says("core.py:1285", "Waiting for READY message from DP Coordinator...")
-        if ready.result() is None:
-            raise Fault("RuntimeError: Input socket thread died during startup", "core.py:1283")
-        begin(self.coordinated(link))
+    async def connect(self, addresses: Message) -> list[Link]:
+        """All at once, as ZeroMQ does; the links on which requests will come."""
+        fronts, coordinator = addresses["fronts"], addresses["coordinator"] or []
+        places = [*(front["input"] for front in fronts), *(front["output"] for front in fronts), *coordinator]
+        links = await asyncio.gather(*map(reach, places))
+        self.outputs = links[len(fronts) : 2 * len(fronts)]
+        if coordinator:
+            publish, self.coordinator = links[-2:]
+            await publish.send({"rank": self.rank})
+            if await publish.receive() is None:
+                raise Fault("RuntimeError: Input socket thread died during startup", "core.py:1283")
+            begin(self.coordinated(publish))
+        return links[: len(fronts)]
 
     async def coordinated(self, link: Link) -> None:
         while (message := await link.receive()) is not None:

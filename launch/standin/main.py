@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import time
 from collections.abc import Sequence
+from contextlib import suppress
 from types import FrameType
 
 from launch.standin import headless, serve
 from launch.standin.argv import Options, options, refuse
 from launch.standin.failures import Failures, Phase, Process
 from launch.standin.host import Host
-from launch.standin.layout import Layout, layout_of
+from launch.standin.layout import layout_of
 from launch.standin.log import BANNER, Fault, Log, traceback_of, write
 from launch.standin.model import read_model
 from launch.standin.phases import Pace
@@ -38,8 +40,8 @@ def main(words: Sequence[str], version: str) -> int:
 def serve_model(given: Options, version: str) -> int:
     env = dict(os.environ)
     pace, failures = Pace(env), Failures(env)
-    single = given.optional("api_server_count") == 1 or given.number("data_parallel_size", 1) == 1
-    log = Log("APIServer" if single and not given.on("headless") else "MainProcess")
+    refuse_if_injected(given, failures)
+    log = Log(process_name(given))
     log.banner()
     children = Children()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -47,8 +49,7 @@ def serve_model(given: Options, version: str) -> int:
     try:
         log.says("startup.py:30", f"vLLM server version {version}, serving model {given.model}")
         log.says("startup.py:96", f"non-default args: {dict(given.non_default())}")
-        host = configured(given, version, env, pace, failures)
-        return start(host, log, children)
+        return start(configured(given, version, env, pace, failures), log, children)
     except Fault as fault:
         write(2, traceback_of(fault.text) + "\n")
         return 1
@@ -58,23 +59,32 @@ def serve_model(given: Options, version: str) -> int:
         children.kill()
 
 
+def refuse_if_injected(given: Options, failures: Failures) -> None:
+    """An injected refusal of the command line: of the named option, else of the last one that was given."""
+    with suppress(Fault):
+        ranks = layout_of(given, moe=True).ranks
+        for injected in failures.due(Process.MAIN, Phase.PARSE, ranks):
+            last = list(given.parsed.given.values())[-1:] or ["--unknown"]
+            refuse(f"unrecognized arguments: {injected.argument or last[0]}")
+
+
+def process_name(given: Options) -> str:
+    """A single API server is the main process; a launcher or a headless one has no name of its own."""
+    single = given.optional("api_server_count") == 1 or given.number("data_parallel_size", 1) == 1
+    single = single or given.given("data_parallel_rank")
+    return "APIServer" if single and not given.on("headless") else "MainProcess"
+
+
 def configured(given: Options, version: str, env: dict[str, str], pace: Pace, failures: Failures) -> Host:
     """VLLM's configuration from the options and the model folder. Raises `Fault`."""
     model = read_model(given, env)
     layout = layout_of(given, moe=model.moe)
-    strike_parse(given, layout, failures)
     for injected in failures.due(Process.MAIN, Phase.CONFIG, layout.ranks):
         raise Fault(injected.text(layout.start), injected.failure.place)
     if given.refused_later is not None:
         raise Fault(f"ValueError: {given.refused_later.reason} ({given.refused_later.token})")
+    time.sleep(pace.seconds("config"))
     return Host(version, given, layout, model, pace, failures, env)
-
-
-def strike_parse(given: Options, layout: Layout, failures: Failures) -> None:
-    """An injected refusal of the command line: of the named option, else of the last one that was given."""
-    for injected in failures.due(Process.MAIN, Phase.PARSE, layout.ranks):
-        last = list(given.parsed.given.values())[-1:] or ["--unknown"]
-        refuse(f"unrecognized arguments: {injected.argument or last[0]}")
 
 
 def start(host: Host, log: Log, children: Children) -> int:

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
 import asyncio
+import re
+from pathlib import Path
 
 import pytest
 
 from launch.standin.failures import FAILURES, VARIABLE, Failures, Phase, Process, Then, read
 from launch.standin.log import Fault, Log
+from launch.standin.phases import DEFAULTS, FIXED
 
 LOG = Log("EngineCore")
 
@@ -55,6 +58,12 @@ def test_raise_hang_exit_and_warn(capfd: pytest.CaptureFixture[str]) -> None:
         asyncio.run(strike("exits-0", Process.MAIN, Phase.READY))
     asyncio.run(strike("shm-wait", Process.ENGINE, Phase.READY))
     assert "No available shared memory broadcast block found in 60 seconds" in capfd.readouterr().out
+
+
+def test_every_failure_and_phase_is_documented() -> None:
+    page = (Path(__file__).parents[4] / "docs" / "reference" / "stand-in.md").read_text()
+    assert [name for name in FAILURES if f"`{name}`" not in page and f"`{name}[:" not in page] == []
+    assert [name for name in (*DEFAULTS, *FIXED) if not re.search(rf"\b{name}\b", page)] == []
 
 
 def test_every_entry_can_be_seen() -> None:
