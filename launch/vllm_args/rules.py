@@ -7,6 +7,7 @@ else. Read in their `entrypoints/cli/serve.py`, `engine/arg_utils.py`, `config/p
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -70,6 +71,7 @@ def conflicts(parsed: Parsed, env: Mapping[str, str]) -> Iterator[Refusal]:
         yield from rule(modes)
     yield from parallelism(parsed, modes)
     yield from pairs(parsed, env)
+    yield from lora_modules(parsed)
     yield from unseen(parsed)
 
 
@@ -204,6 +206,20 @@ def pairs(parsed: Parsed, env: Mapping[str, str]) -> Iterator[Refusal]:
     if env.get("VLLM_ALLOW_RUNTIME_LORA_UPDATING") == "1" and parsed.get("api_server_count") != 1:
         reason = "VLLM_ALLOW_RUNTIME_LORA_UPDATING works with one API server only"
         yield conflict("--api-server-count", reason, "--api-server-count 1")
+
+
+def lora_modules(parsed: Parsed) -> Iterator[Refusal]:
+    """Each is `name=path`, or a JSON object with these two keys."""
+    for item in parsed.values.get("lora_modules") or []:
+        try:
+            value = json.loads(item) if "=" not in item or "," in item else {"name": "", "path": ""}
+        except ValueError:
+            value = None
+        if not isinstance(value, dict) or not {"name", "path"} <= value.keys():
+            token = f"{parsed.given['lora_modules']} {item}"
+            yield Refusal(
+                Kind.BAD_TYPE, token, "is neither name=path nor such a JSON object", "--lora-modules NAME=PATH"
+            )
 
 
 def unseen(parsed: Parsed) -> Iterator[Refusal]:

@@ -161,6 +161,13 @@ def test_what_the_parser_leaves_open(words: list[str], kind: Kind, token: str, n
 
 
 @pytest.mark.parametrize(
+    ("item", "ok"), [("a=/p", True), ('{"name":"a","path":"/p"}', True), ("a", False), ("[]", False)]
+)
+def test_lora_modules(item: str, *, ok: bool) -> None:
+    assert (found(["--lora-modules", item]) == []) is ok
+
+
+@pytest.mark.parametrize(
     "words",
     [
         [

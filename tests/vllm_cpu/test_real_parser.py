@@ -1,0 +1,134 @@
+"""Our reading of command lines against the parser of the installed vLLM CPU build itself."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from launch.catalogue import Catalogue
+from launch.resolve import resolve
+from launch.vllm_args import Kind, parse
+from launch.vllm_args.keys import unknown_keys
+from launch.vllm_args.parse import Parsed, Refusal, load
+from tests.unit.launch.test_vllm_args_mutations import MUTATIONS
+
+pytestmark = [pytest.mark.vllm_cpu, pytest.mark.serial]
+
+ENVIRONMENTS = Path("/var/lib/bringup/envs")
+# Read elsewhere or not at all: a file that is not there, a syntax of its own (rules.py), a list in one word.
+NOT_READ = {"--config", "--lora-modules", "--device-ids"}
+# Ours on purpose: vLLM takes an abbreviation, and of an option that is given twice the last.
+STRICTER = (Kind.ABBREVIATION, Kind.DUPLICATE)
+ASK = """
+import contextlib, importlib, io, json, logging, sys
+logging.disable(logging.CRITICAL)
+found = None
+for name in ("vllm.entrypoints.common.cli_args", "vllm.entrypoints.launchers.cli_args"):
+    with contextlib.suppress(ModuleNotFoundError):
+        found = found or importlib.import_module(name)
+parser = found.make_arg_parser(importlib.import_module("vllm.utils.argparse_utils").FlexibleArgumentParser())
+answers = []
+for argv in json.load(open(sys.argv[1])):
+    try:
+        with contextlib.redirect_stderr(io.StringIO()), contextlib.redirect_stdout(io.StringIO()):
+            values = vars(parser.parse_args(argv))
+        plain = (str, int, float, bool, list, type(None))
+        answers.append({k: v for k, v in values.items() if isinstance(v, plain)})
+    except (SystemExit, Exception):
+        answers.append(None)
+json.dump(answers, open(sys.argv[2], "w"), default=str)
+"""
+
+
+def real_python() -> tuple[str, str]:
+    """A Python with the real vLLM, and its version: of `BRINGUP_VLLM_PYTHON`, else of a complete environment."""
+    named = os.environ.get("BRINGUP_VLLM_PYTHON")
+    pythons = [Path(named)] if named else sorted(ENVIRONMENTS.glob("*/bin/python"))
+    for python in pythons:
+        marker = python.parents[1] / "bringup-env.json"
+        if marker.exists():
+            says = json.loads(marker.read_text(encoding="utf-8"))
+            if not says["simulated"]:
+                return str(python), says["vllm"]
+    pytest.skip("no environment with the real vLLM: deploy tiny-dense on this machine first")
+
+
+def ask(python: str, commands: list[list[str]], folder: Path) -> list[dict[str, object] | None]:
+    asked, said = folder / "asked.json", folder / "said.json"
+    asked.write_text(json.dumps(commands), encoding="utf-8")
+    env = {"PATH": os.environ["PATH"], "HOME": str(folder), "VLLM_NO_USAGE_STATS": "1"}
+    subprocess.run([python, "-c", ASK, str(asked), str(said)], check=True, env=env, timeout=300)
+    found: list[dict[str, object] | None] = json.loads(said.read_text(encoding="utf-8"))
+    return found
+
+
+def our_commands() -> list[list[str]]:
+    catalogue, found = Catalogue.of(), []
+    for name, strategy, nodes in (("tiny-dense", "multi_node_dp", 2), ("tiny-moe", "multi_node_dep", 2)):
+        resolved = resolve(catalogue.find(name), strategy=strategy, hardware="cpu", node_count=nodes)
+        found += [list(one.argv[2:]) for one in resolved.processes]
+    return found
+
+
+def single_options(version: str) -> list[list[str]]:
+    """Every spelling of every option, with a value of its kind and with one that is not."""
+    options = [one for one in load(version)["options"].values() if not NOT_READ & set(one["flags"])]
+    return [
+        ["org/m", flag, *value]
+        for option in options
+        for flag in option["flags"]
+        for value in ([[]] if option["type"] == "flag" else [[example(option)], ["certainly-wrong"]])
+    ]
+
+
+def example(option: dict[str, Any]) -> str:
+    usual = {"json": "{}", "float": "0.5"}.get(option["type"], "1")
+    return str(option.get("choices", option.get("known", [usual]))[0])
+
+
+def mutated(commands: list[list[str]]) -> list[list[str]]:
+    rng, found = random.Random(7), []  # noqa: S311  (repeatable, not secret)
+    for mutate in MUTATIONS:
+        faults = [mutate(["vllm", "serve", *rng.choice(commands)], rng) for _ in range(20)]
+        found += [fault[0][2:] for fault in faults if fault is not None]
+    return found
+
+
+def parser_refusals(parsed: Parsed) -> list[Refusal]:
+    """What argparse itself would refuse: its own kinds, and keys of the classes that it builds."""
+    late = {"speculative_config", "watermark_config", "diffusion_config"}
+    bounds = [one for one in parsed.refusals if "out of range" in one.reason]
+    keys = [
+        one for one in unknown_keys(parsed) if not any(one.token.startswith(parsed.given.get(d, "\0")) for d in late)
+    ]
+    return [one for one in [*parsed.refusals, *keys] if one.kind not in STRICTER and one not in bounds]
+
+
+def test_the_real_parser_takes_and_refuses_what_we_do(tmp_path: Path) -> None:
+    python, version = real_python()
+    commands = our_commands()
+    asked = [*commands, *single_options(version), *mutated(commands)]
+    answers = ask(python, asked, tmp_path)
+    assert all(answer is not None for answer in answers[: len(commands)]), "the commands of our own recipes"
+    differing: list[object] = []
+    for argv, answer in zip(asked, answers, strict=True):
+        parsed = parse(argv, version)
+        refused = parser_refusals(parsed)
+        if (answer is None) != bool(refused):
+            differing.append((argv[-4:], "refused" if answer is None else "taken", [str(one) for one in refused]))
+        elif answer is not None and not parsed.refusals:
+            differing += [(argv[-4:], key, value) for key, value in differing_values(parsed, answer)]
+    assert not differing, "\n".join(map(str, differing))
+
+
+def differing_values(parsed: Parsed, answer: dict[str, object]) -> list[tuple[str, object]]:
+    shown = {key: value for key, value in parsed.values.items() if key in answer and not isinstance(value, dict)}
+    return [
+        (key, (value, answer[key])) for key, value in shown.items() if value != answer[key] and key != "lora_modules"
+    ]
