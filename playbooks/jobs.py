@@ -25,6 +25,7 @@ recorded_alive() { # file: is the process of this record alive?
 }
 """
 
+# Behind each line comes an empty one: a transport keeps the last line break back until it knows that no marker follows.
 # What a long change says is shown too, every few seconds, so that nobody has to guess whether it moves.
 _FOLLOW = r"""
 sent=0
@@ -34,12 +35,12 @@ while :; do
   looks=$((looks + 1))
   if [ -e "$job/exit" ]; then ended=yes; else ended=no; fi
   lines=$(wc -l <"$job/events")
-  if [ "$lines" -gt "$sent" ]; then sed -n "$((sent + 1)),${lines}p" "$job/events"; sent=$lines; fi
+  if [ "$lines" -gt "$sent" ]; then sed -n "$((sent + 1)),${lines}p" "$job/events"; echo; sent=$lines; fi
   if [ "$ended" = yes ]; then break; fi
   if ! recorded_alive "$job/record" && [ ! -e "$job/exit" ]; then printf 'lost\t\t\n'; exit 6; fi
   if [ "$((looks % 50))" = 0 ]; then
     says=$(tail -c 400 "$job/output" | tr '\r\t' '\n ' | grep -v '^ *$' | tail -n 1 | cut -c 1-160)
-    if [ "$says" != "$said" ]; then printf 'says\t\t%s\n' "$says"; said=$says; fi
+    if [ "$says" != "$said" ]; then printf 'says\t\t%s\n\n' "$says"; said=$says; fi
   fi
   sleep 0.1
 done

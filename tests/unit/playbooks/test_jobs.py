@@ -41,7 +41,7 @@ def run(tmp_path: Path, *changes: Change) -> subprocess.CompletedProcess[str]:
 
 
 def events(completed: subprocess.CompletedProcess[str]) -> list[list[str]]:
-    return [line.split("\t") for line in completed.stdout.splitlines()]
+    return [line.split("\t") for line in completed.stdout.splitlines() if line]
 
 
 def test_changes_are_made_in_order_and_reported(tmp_path: Path) -> None:
