@@ -52,9 +52,9 @@ use_uv() {
   set_unless_empty UV_INDEX "${UV_INDEX:-${PIP_EXTRA_INDEX_URL:-$(pip_setting extra-index-url)}}" ' '
   set_unless_empty UV_FIND_LINKS "${UV_FIND_LINKS:-${PIP_FIND_LINKS:-$(pip_setting find-links)}}" ,
   if [ -n "$python" ]; then
-    "$uv" venv --quiet --no-config --python "$python" "$env_dir"
+    "$uv" venv --quiet --no-config --relocatable --python "$python" "$env_dir"
   else
-    "$uv" venv --quiet --no-config --managed-python --python "$requires_python" "$env_dir"
+    "$uv" venv --quiet --no-config --relocatable --managed-python --python "$requires_python" "$env_dir"
   fi
 }
 

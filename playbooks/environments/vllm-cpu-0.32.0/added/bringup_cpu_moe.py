@@ -1,18 +1,19 @@
 """A vLLM plugin for tests: what expert parallelism lacks in vLLM 0.32.0's CPU build.
 
 Two collective operations with a share of its own for each rank, and the map from global experts to those of a rank.
-vLLM loads it only where `VLLM_PLUGINS` names it. Slow and simple: it is there to try layouts, not to serve anybody.
+It does nothing where `VLLM_PLUGINS` does not name it. Slow and simple: for trying layouts, not for serving anybody.
 """
 
 # ruff: noqa: ANN401, INP001  (vLLM's types are not there where this is checked)
 
 from __future__ import annotations
 
+import os
 from functools import wraps
 from typing import Any
 
 import torch  # type: ignore[import-not-found]
-from torch import Tensor, distributed  # type: ignore[import-not-found]
+from torch import Tensor, distributed
 
 
 def all_gatherv(self: Any, input_: Tensor | list[Tensor], dim: int = 0, sizes: list[int] | None = None) -> Any:
@@ -54,7 +55,9 @@ def with_expert_map(apply: Any) -> Any:
 
 
 def register() -> None:
-    """The entry point: vLLM calls it in every process."""
+    """The entry point: vLLM calls it in every process, and without `VLLM_PLUGINS` it calls all that are installed."""
+    if "bringup_cpu_moe" not in os.environ.get("VLLM_PLUGINS", "").split(","):
+        return
     from vllm.distributed.device_communicators.cpu_communicator import (  # type: ignore[import-not-found]
         CpuCommunicator,
     )
