@@ -54,8 +54,8 @@ def start_script(job_id: str, script: str, *, state_dir: str) -> str:
     job = f"{state_dir}/jobs/{job_id}"
     body = base64.encodebytes(script.encode()).decode()
     return f"""{_enter(job)}
-umask 077  # a script may hold the address of a mirror with its password
-mkdir -p "$job" && : >"$job/events" && : >"$job/output" || exit 1
+# For us alone: a script may hold the address of a mirror with its password.
+mkdir -p "${job%/*}" && mkdir -m 0700 "$job" && : >"$job/events" && : >"$job/output" || exit 1
 base64 -d >"$job/script" <<'END'
 {body}END
 export EVENTS="$job/events" JOB="$job"
