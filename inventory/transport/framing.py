@@ -31,7 +31,8 @@ $(cat)\""""
 # $1 is the keeper of the deadline, $2 the seconds, $3 _BOOT. timeout(1) makes a process group and sends TERM
 # to all of it, but KILL only when the shell itself has not ended, so the rest of the group is killed here.
 # BusyBox's timeout ends one process, not the group: there, and where none is, this shell keeps watch. Without
-# setsid it reaches only the children that /proc lists at that moment.
+# setsid it reaches only the children that /proc lists at that moment, and them before their parent: when that has
+# gone, so does the watch.
 _GUARD = f"""exec 3>&1
 if [ "$1" = timeout ]; then
   group=$(timeout -k {KILL_AFTER} "$2" /bin/sh -c 'echo $PPID >&4; '"$3" 4>&1 1>&3 3>&-)
@@ -44,8 +45,8 @@ leader=''
 command -v setsid >/dev/null 2>&1 && leader=setsid
 reach() {{
   if [ "$leader" ]; then echo "-$1"; return; fi
-  echo "$1"
   for child in $(cat "/proc/$1/task/$1/children" 2>/dev/null); do reach "$child"; done
+  echo "$1"
 }}
 $leader /bin/sh -c "$3" <&4 &
 script=$!

@@ -35,12 +35,15 @@ def whoami(transport: Transport) -> str:
 
 
 @pytest.mark.parametrize("kind", ["ssh", "openssh"])
-def test_a_server_that_drops_logins_serves_all_hosts_in_the_end(make_server: Callable[..., Server], kind: str) -> None:
+def test_a_server_that_drops_logins_serves_all_hosts_in_the_end(
+    make_server: Callable[..., Server], capfd: pytest.CaptureFixture[str], kind: str
+) -> None:
     server = make_server("MaxStartups 2")
     hosts = named(server, kind, 8)
     results = fan_out(hosts, whoami)
     assert results == {host.name: host.name for host in hosts}
     assert list(results) == [host.name for host in hosts]
+    assert capfd.readouterr() == ("", "")  # no tracebacks of paramiko's threads, no words of ssh
 
 
 def test_the_cap_keeps_logins_within_what_the_server_takes(make_server: Callable[..., Server]) -> None:

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 import time
 from pathlib import Path
 
 import pytest
 
+from inventory.transport.base import Completed
 from inventory.transport.framing import NOISE_LIMIT, Unframer, frame, new_marker, sudo_refused
 from tests.unit.inventory.transport.shells import SHELLS, TOOLS, programs, run_framed, shell
 
@@ -154,6 +157,20 @@ def test_sudo_that_wants_a_password_is_a_refusal(tmp_path: Path) -> None:
     assert sudo_refused(completed)
     assert completed.stdout == b""
     assert b"a password is required" in completed.stderr
+
+
+@pytest.mark.skipif(
+    os.getuid() != 0 or not (shutil.which("sudo") and shutil.which("setpriv")), reason="needs root, sudo and setpriv"
+)
+def test_the_real_sudo_refuses_a_user_without_rights() -> None:
+    marker = new_marker()
+    as_nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "/bin/sh", "-s"]
+    text = frame("echo ran", marker=marker, timeout=20, sudo=True)
+    done = subprocess.run(as_nobody, input=text, capture_output=True, check=False, cwd="/")
+    out, err = fed(marker, done.stdout), fed(marker, done.stderr)
+    assert out.status is not None
+    assert out.body == b""
+    assert sudo_refused(Completed(out.status, out.body, err.body, b"", 0.0))
 
 
 @pytest.mark.parametrize("script", ["exit 1", "echo sudo: a password is required >&2; exit 1", "true"])
