@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING
 from inventory.facts.base import is_known
 from launch.hardware import CPU
 from launch.processes import processes_of
+from launch.resolve.constraints import unmet
+from launch.resolve.gates import Place
 from launch.vllm_args.check import check as check_argv
+from launch.vllm_args.parse import parse
 from playbooks.requirements import HostRequirements, Requirements, Space
 
 if TYPE_CHECKING:
@@ -117,5 +120,12 @@ def _needs_root(facts: HostFacts, state_dir: str) -> tuple[str, ...]:
 
 
 def _argv_errors(command: HostCommand, decision: Decision) -> list[tuple[str, str]]:
-    refusals = check_argv(command.argv[1:], dict(command.env), decision.choice.vllm)
-    return [(command.host, str(refusal)) for refusal in refusals if not refusal.warns]
+    """What the pinned vLLM refuses of a command, and what the model does not bear by its recipe."""
+    choice = decision.choice
+    refusals = check_argv(command.argv[1:], dict(command.env), choice.vllm)
+    place = Place(choice.found.recipe, choice.found.library, choice.variant, choice.hardware)
+    constraints = unmet(place, choice.strategy, parse(command.argv[1:], choice.vllm))
+    return [
+        *((command.host, str(refusal)) for refusal in refusals if not refusal.warns),
+        *((command.host, f"{one.observed}; needs {one.required}: {one.why} ({one.source})") for one in constraints),
+    ]

@@ -55,7 +55,7 @@ def start_script(job_id: str, script: str, *, state_dir: str) -> str:
     body = base64.encodebytes(script.encode()).decode()
     return f"""{_enter(job)}
 # For us alone: a script may hold the address of a mirror with its password.
-mkdir -p "${job%/*}" && mkdir -m 0700 "$job" && : >"$job/events" && : >"$job/output" || exit 1
+mkdir -p {quote(state_dir)}/jobs && mkdir -m 0700 "$job" && : >"$job/events" && : >"$job/output" || exit 1
 base64 -d >"$job/script" <<'END'
 {body}END
 export EVENTS="$job/events" JOB="$job"
