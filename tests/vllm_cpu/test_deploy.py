@@ -1,0 +1,96 @@
+"""The real vLLM, CPU build, over two hosts that are reached by SSH: deployed, broken, judged, stopped, deployed again.
+
+One deployment, several looks at it, because each start costs a minute or more on two cores. The environment is the
+product's own, made on this machine by a deploy to `local`, and seen by the lab's hosts without a copy.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from inventory.lab import lifecycle
+from inventory.lab.state import Lab
+from launch import lab as labs
+from playbooks.environments import load_environment
+from tests.lab.cli import invoke
+from tests.lab.conftest import machine_carries_labs, on
+
+__all__ = ["machine_carries_labs"]
+pytestmark = [pytest.mark.vllm_cpu, pytest.mark.serial, pytest.mark.timeout(1500)]
+
+DEPLOY = ("deploy", "--model", "tiny-dense", "--hosts", "tray1,tray2")
+RECORD = "/var/lib/bringup/deployments/tiny-dense/current/record"
+READY_S = "600"
+
+
+@pytest.fixture(scope="module")
+def engine() -> Path:
+    """The environment of the trial models on this machine: installed and proven by the embedded default deployment."""
+    deployed = invoke("deploy", "--model", "tiny-dense", "--hosts", "local", "--port", "18000", timeout_s=1200)
+    assert deployed.code == 0, deployed
+    assert invoke("stop", "--hosts", "local").code == 0
+    return Path("/var/lib/bringup/envs") / load_environment("vllm-cpu", "0.32.0").digest
+
+
+@pytest.fixture(scope="module")
+def lab(engine: Path, machine_carries_labs: None) -> Iterator[Lab]:  # noqa: ARG001, F811  (asked first)
+    assert (engine / "bringup-env.json").is_file()
+    made = labs.up(2, "cpu", name="vllm-cpu")
+    yield made
+    lifecycle.down(made.name)
+
+
+def health(lab: Lab) -> str:
+    """What the head's own health check says."""
+    address = next(host.fabric for host in lab.hosts if host.name == "tray1")
+    program = f"import urllib.request; print(urllib.request.urlopen('http://{address}:8000/health', timeout=5).status)"
+    return on(lab, "tray1", f'python3 -c "{program}"').stdout.strip()
+
+
+def test_the_real_vllm_over_two_hosts(lab: Lab) -> None:
+    first = invoke(*DEPLOY, "--timeout", READY_S, inventory=lab.inventory, timeout_s=900)
+    assert first.code == 0, first
+    assert "internal load balancing: API servers on the head, followers headless" in first.said
+    assert "tray1: KV cache 65,536 tokens" in first.said
+
+    again = invoke(*DEPLOY, "--dry-run", inventory=lab.inventory)
+    assert again.code == 0, again
+
+    healthy = invoke("status", "--json", inventory=lab.inventory)
+    assert healthy.code == 0, healthy
+    (answer,) = healthy.data["answers"]
+    assert answer["ok"]
+    assert answer["endpoint"]["ranks"] == 2, "both ranks answered behind the head's endpoint"
+
+    on(lab, "tray2", f"kill -9 $(cut -d' ' -f1 {RECORD}); pkill -9 -f DP1 || true; sleep 1")
+    assert health(lab) == "200", "the head's health check sees nothing"
+    down = invoke("status", "--json", inventory=lab.inventory)
+    assert down.code == 6, down
+    assert "tray2" in down.data["verdict"]["reason"]
+
+    stopped = invoke("stop", inventory=lab.inventory)
+    assert stopped.code == 0, stopped
+    for host in ("tray1", "tray2"):
+        assert "vllm" not in on(lab, host, "cat /proc/[0-9]*/cmdline | tr '\\0' ' '").stdout.lower()
+
+    second = invoke(*DEPLOY, "--timeout", READY_S, inventory=lab.inventory, timeout_s=900)
+    assert second.code == 0, second
+    audit = on(lab, "tray1", "cat /var/lib/bringup/audit.log").stdout.splitlines()
+    assert [line.rsplit(" ", 3)[1:] for line in audit] == [
+        ["deploy", "tiny-dense:", "done"],
+        ["stop", "tiny-dense:", "done"],
+        ["deploy", "tiny-dense:", "done"],
+    ]
+
+
+def test_the_weights_of_both_hosts_are_the_same(lab: Lab) -> None:
+    manifests = [
+        json.loads(on(lab, host, "cat /var/lib/bringup/weights/*/*/.bringup-manifest.json").stdout)
+        for host in ("tray1", "tray2")
+    ]
+    assert manifests[0]["files"] == manifests[1]["files"]
+    assert manifests[0]["files"]
