@@ -34,7 +34,7 @@ class BringupError(Exception):
 
     exit_code: ClassVar[ExitCode] = ExitCode.BUG
 
-    def __init__(  # noqa: PLR0913  (an error is made of exactly these parts)
+    def __init__(
         self,
         message: str,
         *,

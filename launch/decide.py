@@ -17,7 +17,6 @@ from launch.hardware import CPU, profile_of
 from launch.place import Layout, place
 from launch.placement import LoadBalancing, Placement
 from launch.resolve import NodeCommand, resolve
-
 from launch.resolve.choice import default_features, strategy_for
 from launch.resolve.gates import Place, effective_strategies, supported
 from launch.vllm_args.parse import parse

@@ -17,7 +17,6 @@ from playbooks.lock import ACQUIRED, Owner, acquire_script, is_stale, peek_scrip
 
 if TYPE_CHECKING:
     from inventory.fleet import Fleet
-
     from inventory.transport.base import Transport
 
 LOCK_DEADLINE_S = 20.0

@@ -40,9 +40,7 @@ class Transport(Protocol):
     def host(self) -> str:
         """The inventory name of the host."""
 
-    def run(
-        self, script: str, *, timeout: float, sudo: bool = False, on_stdout: Stream | None = None
-    ) -> Completed:
+    def run(self, script: str, *, timeout: float, sudo: bool = False, on_stdout: Stream | None = None) -> Completed:
         """Run `script` with /bin/sh, stdin closed.
 
         `timeout` seconds are enforced on the host by `timeout -k` (exit status 124 or 137) and, a little later, on

@@ -1,6 +1,7 @@
 """Ask an OpenAI-compatible endpoint for chat completions, all at once, and print what came back as one JSON line.
 
-Runs on the serving host with the engine's own Python: `python - BASE_URL MODEL PROMPT MAX_TOKENS COUNT TIMEOUT_S < complete.py`.
+Runs on the serving host with the engine's own Python:
+`python - BASE_URL MODEL PROMPT MAX_TOKENS COUNT TIMEOUT_S < complete.py`.
 Several requests at once make every data-parallel rank behind the endpoint answer one.
 """
 
