@@ -117,7 +117,7 @@ def restart(fleet: Fleet, gang: Generation, report: Report, *, timeout_s: float)
     with report.phase("Stop"):
         stop(fleet, gang, report)
     with report.phase("Start"):
-        _start(fleet, gang)
+        start(fleet, gang)
     with report.phase("Watch"):
         ready = watch(fleet, gang, timeout_s=timeout_s, told=told_by(report))
     with report.phase("Smoke"):
@@ -140,7 +140,9 @@ def logs(fleet: Fleet, gang: Generation, lines: int) -> dict[str, str | BringupE
     return fleet.each(one, gang.hosts)
 
 
-def _start(fleet: Fleet, gang: Generation) -> None:
+def start(fleet: Fleet, gang: Generation) -> None:
+    """Start the current generation on every host. Raises `ChangeFailed` where no main process came on record."""
+
     def one(transport: Transport) -> None:
         script = start_script(gang.name, state_dir=fleet.state_dirs[transport.host])
         done = transport.run(script, timeout=START_DEADLINE_S)

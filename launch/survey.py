@@ -49,7 +49,7 @@ def survey(fleet: Fleet) -> Survey:
     outcomes = fleet.each(one)
     unanswered = {host: error for host, error in outcomes.items() if isinstance(error, BringupError)}
     told = {host: found for host, found in outcomes.items() if not isinstance(found, BringupError)}
-    return Survey(_united(told, unanswered), unanswered)
+    return Survey(united(told, unanswered), unanswered)
 
 
 def the_one(found: Survey, name: str | None) -> Deployment:
@@ -78,7 +78,7 @@ def the_one(found: Survey, name: str | None) -> Deployment:
     )
 
 
-def _united(told: Mapping[str, tuple[Told, ...]], unanswered: Mapping[str, BringupError]) -> dict[str, Deployment]:
+def united(told: Mapping[str, tuple[Told, ...]], unanswered: Mapping[str, BringupError]) -> dict[str, Deployment]:
     """Unite what hosts say by name. Where hosts know different generations, the one that runs counts."""
     names = dict.fromkeys(one.name for found in told.values() for one in found)
     return {
