@@ -13,7 +13,7 @@ import time
 from dataclasses import dataclass, field
 from functools import partial
 
-from launch.standin.failures import Phase, Process
+from launch.standin.failures import Leaves, Phase, Process
 from launch.standin.handshake import EngineHandshake
 from launch.standin.host import ENGINE_TIMEOUT, Host
 from launch.standin.log import Fault, Log
@@ -193,6 +193,9 @@ async def core(engine: Engine) -> int:
         fault = over.exception()
         if isinstance(fault, Fault):
             return await fail(engine, text, fault)
+        if isinstance(fault, Leaves):
+            await engine.team.stop()
+            return 0
         over.result()
         text = "EngineCore encountered a fatal error."
     return 0

@@ -52,6 +52,10 @@ class Then(StrEnum):
     ABORT = "abort"
 
 
+class Leaves(Exception):
+    """The process ends with exit code 0, as if all were well."""
+
+
 @dataclass(frozen=True, slots=True)
 class Failure:
     """`text` may name `{rank}` and `{argument}`; its last line is the exception for `Then.RAISE`."""
@@ -213,7 +217,7 @@ async def _act(failure: Failure, text: str, log: Log) -> None:
     if failure.then is Then.HANG:
         await asyncio.Event().wait()
     if failure.then is Then.EXIT:
-        raise SystemExit(0)
+        raise Leaves
     if failure.then in (Then.KILL, Then.ABORT):
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         os.kill(os.getpid(), signal.SIGKILL if failure.then is Then.KILL else signal.SIGABRT)

@@ -12,7 +12,7 @@ from types import FrameType
 
 from launch.standin import headless, serve
 from launch.standin.argv import Options, options, refuse
-from launch.standin.failures import Failures, Phase, Process
+from launch.standin.failures import Failures, Leaves, Phase, Process
 from launch.standin.host import Host
 from launch.standin.layout import layout_of
 from launch.standin.log import BANNER, Fault, Log, traceback_of, write
@@ -53,7 +53,7 @@ def serve_model(given: Options, version: str) -> int:
     except Fault as fault:
         write(2, traceback_of(fault.text) + "\n")
         return 1
-    except Stopped:
+    except (Stopped, Leaves):
         return 0
     finally:
         children.kill()

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
+PATIENCE = 60.0  # seconds that a test waits for what comes at once on a machine that does nothing else
 RPC_PORT, HTTP_PORT, MASTER_PORT = 13345, 8000, 29501
 DENSE = {"architectures": ["LlamaForCausalLM"], "max_position_embeddings": 2048}
 # What Python prints of an error of the stand-in's own.
@@ -61,13 +62,13 @@ class Served:
     def text(self) -> str:
         return self.log.read_text(errors="replace")
 
-    def wait_for(self, text: str, seconds: float = 20) -> None:
+    def wait_for(self, text: str, seconds: float = PATIENCE) -> None:
         end = time.monotonic() + seconds
         while text not in self.text():
             assert time.monotonic() < end, f"{text!r} did not come:\n{self.text()}"
             time.sleep(0.03)
 
-    def ended(self, seconds: float = 20) -> int:
+    def ended(self, seconds: float = PATIENCE) -> int:
         return self.process.wait(seconds)
 
     def processes(self) -> dict[int, str]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from launch.standin.failures import FAILURES, VARIABLE, Failures, Phase, Process, Then, read
+from launch.standin.failures import FAILURES, VARIABLE, Failures, Leaves, Phase, Process, Then, read
 from launch.standin.log import Fault, Log
 from launch.standin.phases import DEFAULTS, FIXED
 
@@ -54,7 +54,7 @@ def test_raise_hang_exit_and_warn(capfd: pytest.CaptureFixture[str]) -> None:
         asyncio.run(strike("oom-at-load@4", Process.WORKER, Phase.LOAD))
     with pytest.raises(TimeoutError):
         asyncio.run(strike("never-joins", Process.ENGINE, Phase.JOIN))
-    with pytest.raises(SystemExit):
+    with pytest.raises(Leaves):
         asyncio.run(strike("exits-0", Process.MAIN, Phase.READY))
     asyncio.run(strike("shm-wait", Process.ENGINE, Phase.READY))
     assert "No available shared memory broadcast block found in 60 seconds" in capfd.readouterr().out

@@ -17,6 +17,7 @@ from launch.standin.processes import Children
 
 def waits(channel: socket.socket) -> int:
     """A child that ends when its parent's end of the channel is closed."""
+    channel.sendall(b".")
     channel.recv(1)
     return 7
 
@@ -40,6 +41,7 @@ def children() -> Iterator[Children]:
 def test_a_child_sees_that_its_parents_end_is_closed_whatever_siblings_there_are(children: Children) -> None:
     first = children.spawn("first", "VLLM::EngineCore_DP0", waits)
     second = children.spawn("second", "second", waits)
+    assert first.channel.recv(1) + second.channel.recv(1) == b".."
     assert Path(f"/proc/{first.pid}/comm").read_text().strip() == "VLLM::EngineCor"
     first.channel.close()
     assert first.reap() == 7
