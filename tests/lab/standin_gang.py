@@ -107,7 +107,7 @@ class Served:
     def hangs(self, **headers: str) -> bool:
         """Whether a completion does not come."""
         try:
-            self.chat(1.0, **headers)
+            self.chat(2.0, **headers)
         except TimeoutError:
             return True
         return False
