@@ -73,7 +73,7 @@ def _script(wanted: EnvironmentDefinition, folder: str, sources: Sources) -> str
             *((f"install_apart {quote_all(wanted.apart)}",) if wanted.apart else ()),
             *_added(wanted.added),
             f"prove {quote(wanted.says)}",
-            f"complete {quote(json.dumps({**marker, 'name': wanted.name}))}",
+            f"mark_complete {quote(json.dumps({**marker, 'name': wanted.name}))}",
             "",
         )
     )

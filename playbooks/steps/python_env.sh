@@ -34,12 +34,16 @@ find_uv() {
   return 1
 }
 
-# What pip is set to on this host (pip.conf or PIP_*): uv does not read it.
-pip_setting() {
-  for pip in 'pip' 'pip3' 'python3 -m pip' "$python -m pip"; do
-    if value=$($pip config get "global.$1" 2>/dev/null); then printf '%s' "$value"; return 0; fi
+# What pip is set to on this host (pip.conf): uv does not read it. A call of pip takes up to a second, so few are made.
+read_pip_settings() {
+  for pip in pip pip3 'python3 -m pip' "$python -m pip"; do
+    if pip_settings=$($pip config list 2>/dev/null); then return 0; fi
   done
-  return 0
+  pip_settings=
+}
+
+pip_setting() {
+  case $pip_settings in *"global.$1="*) $pip config get "global.$1" ;; esac
 }
 
 use_uv() {
@@ -48,6 +52,7 @@ use_uv() {
   if [ -z "${SSL_CERT_FILE:-}" ] && [ -r "$system_certificates" ]; then export SSL_CERT_FILE="$system_certificates"; fi
   # Every package of the lock has its hash, so it does not matter which of several indexes has it.
   export UV_INDEX_STRATEGY=unsafe-best-match
+  read_pip_settings
   set_unless_empty UV_DEFAULT_INDEX "${index:-${UV_DEFAULT_INDEX:-${PIP_INDEX_URL:-$(pip_setting index-url)}}}" ' '
   set_unless_empty UV_INDEX "${UV_INDEX:-${PIP_EXTRA_INDEX_URL:-$(pip_setting extra-index-url)}}" ' '
   set_unless_empty UV_FIND_LINKS "${UV_FIND_LINKS:-${PIP_FIND_LINKS:-$(pip_setting find-links)}}" ,
@@ -118,7 +123,7 @@ prove() {
   fi
 }
 
-complete() {
+mark_complete() {
   printf '%s\n' "$1" >"$env_dir/bringup-env.json.new"
   mv -- "$env_dir/bringup-env.json.new" "$env_dir/bringup-env.json"
 }
