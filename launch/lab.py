@@ -18,7 +18,7 @@ from launch.catalogue import Catalogue
 from launch.decide import Choice
 from launch.engine import weights_commit
 from launch.standin.make_env import build
-from playbooks.environments import load_environment
+from playbooks.environments import environment_names, load_environment
 
 if TYPE_CHECKING:
     from inventory.lab.state import Lab
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 ENVIRONMENTS = Path("/var/lib/bringup/envs")
 CONFIG = '{"architectures": ["Simulated"], "simulated": true}\n'
 SHARDS = 64
+VARIANT = "default"
 
 
 def up(hosts: int, profile: str, *, name: str = "lab", disk: str | None = None, systemd: bool = False) -> Lab:
@@ -53,18 +54,17 @@ def equipment(profile: str) -> Iterator[Equipment]:
 
 
 def _downloaded() -> Iterator[Choice]:
-    """The default variant of every recipe whose weights are downloaded: what a lab host pretends to have."""
+    """The default variant of every recipe that could be installed and downloaded: what a lab host pretends to have."""
     catalogue = Catalogue.of()
     for recipe in catalogue.ids():
         found = catalogue.find(recipe)
-        if found.recipe.bringup.weights == "hub" and found.recipe.bringup.vllm_version:
+        ours = found.recipe.bringup
+        pinned = ours.revisions.get(VARIANT)
+        installable = f"{ours.distribution}-{ours.vllm_version}" in environment_names()
+        if ours.weights == "hub" and ours.vllm_version and installable and pinned and pinned.revision:
+            model_id = found.recipe.model_id(VARIANT)
             yield Choice(
-                found=found,
-                hardware="",
-                variant="default",
-                strategy="",
-                vllm=found.recipe.bringup.vllm_version,
-                model_id=found.recipe.model_id("default"),
+                found=found, hardware="", variant=VARIANT, strategy="", vllm=ours.vllm_version, model_id=model_id
             )
 
 
@@ -73,7 +73,7 @@ def _digest(choice: Choice) -> str:
 
 
 def _weights(choice: Choice) -> Weights:
-    size = choice.found.recipe.bringup.revisions["default"].checkpoint_gb or 0
+    size = choice.found.recipe.bringup.revisions[VARIANT].checkpoint_gb or 0
     shard = int(size * 1e9) // SHARDS
     sizes = {f"model-{number:05}-of-{SHARDS:05}.safetensors": shard for number in range(1, SHARDS + 1)}
     return Weights(choice.model_id, weights_commit(choice), sizes, {"config.json": CONFIG})

@@ -6,6 +6,8 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,18 +32,38 @@ class Typed:
 
 
 def invoke(*words: str, inventory: Path | None = None, timeout_s: float = 240) -> Typed:
-    env = {**os.environ, "NO_COLOR": "1", "COLUMNS": "120"}
+    """Type a command line and wait for its end."""
+    with typing(*words, inventory=inventory) as process:
+        out, said = process.communicate(timeout=timeout_s)
+    assert not any(line.startswith("Traceback") for line in said.splitlines()), said
+    return Typed(process.returncode, out, said)
+
+
+@contextmanager
+def typing(*words: str, inventory: Path | None = None) -> Iterator[subprocess.Popen[str]]:
+    """A command line that goes on; it is ended with the block."""
+    env = {**os.environ, "NO_COLOR": "1", "COLUMNS": "120", "PYTHONUNBUFFERED": "1"}
     if inventory:
         env["BRINGUP_INVENTORY"] = str(inventory)
-    done = subprocess.run(
+    with subprocess.Popen(
         [sys.executable, "-m", "invoke", *words],
         cwd=ROOT,
         env=env,
         stdin=subprocess.DEVNULL,
-        capture_output=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
-        timeout=timeout_s,
-        check=False,
-    )
-    assert not any(line.startswith("Traceback") for line in done.stderr.splitlines()), done.stderr
-    return Typed(done.returncode, done.stdout, done.stderr)
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def wait_for_line(process: subprocess.Popen[str], text: str) -> None:
+    """Read what is said until a line holds `text`."""
+    assert process.stderr
+    for line in process.stderr:
+        if text in line:
+            return
+    raise AssertionError(f"it ended before it said: {text}")

@@ -6,9 +6,11 @@ Every way to fail ends in its documented exit code, says observed, required and 
 from __future__ import annotations
 
 import shutil
+import signal
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,7 +18,7 @@ from inventory.errors import BadInput
 from inventory.lab import faults, lifecycle
 from inventory.lab.state import Lab
 from launch import lab as labs
-from tests.lab.cli import Typed, invoke
+from tests.lab.cli import Typed, invoke, typing, wait_for_line
 from tests.lab.conftest import on
 
 pytestmark = [pytest.mark.lab, pytest.mark.xdist_group("lab-deploy"), pytest.mark.timeout(300)]
@@ -30,7 +32,7 @@ MakeTrays = Callable[..., Lab]
 def make_trays(machine_carries_labs: None, request: pytest.FixtureRequest) -> Iterator[MakeTrays]:  # noqa: ARG001
     made: list[str] = []
 
-    def make(profile: str = "gb200", **options: str) -> Lab:
+    def make(profile: str = "gb200", **options: Any) -> Lab:  # noqa: ANN401  (those of `up`)
         name = f"deploy-{abs(hash(request.node.name)) % 10**8}-{len(made)}"
         made.append(name)
         return labs.up(2, profile, name=name, **options)
@@ -100,6 +102,40 @@ def test_two_trays_from_nothing_to_served_and_back(make_trays: MakeTrays) -> Non
     assert deploy(lab).code == 0, "and again"
     logs = invoke("logs", "--lines", "3", inventory=lab.inventory)
     assert {line.split(":")[0] for line in logs.out.splitlines()} == {"tray1", "tray2"}
+
+
+def test_systemd_hosts_run_units_and_a_reboot_is_seen(make_trays: MakeTrays) -> None:
+    if not Path("/lib/systemd/systemd").exists():
+        pytest.skip("no systemd is installed on this machine")
+    lab = make_trays(systemd=True)
+    first = deploy(lab)
+    assert first.code == 0, first
+    unit = on(lab, "tray2", "systemctl show bringup-deepseek-v4-pro -p ActiveState,LimitMEMLOCK,Restart").stdout
+    assert set(unit.split()) == {"ActiveState=active", "LimitMEMLOCK=infinity", "Restart=no"}
+    verified = on(lab, "tray2", "systemd-analyze verify /etc/systemd/system/bringup-deepseek-v4-pro.service")
+    assert verified.stderr == "", "it exits 0 on keys that it does not know"
+
+    faults.power_off("tray2", lab=lab.name)
+    faults.power_on("tray2", lab=lab.name)
+    down = invoke("status", "--json", inventory=lab.inventory)
+    assert down.code == 6, down
+    assert down.data["states"] == {"tray1": "running", "tray2": "dead"}
+    assert deploy(lab).code == 0, "the group is started again as a whole"
+    stopped = invoke("stop", inventory=lab.inventory)
+    assert stopped.code == 0, stopped
+    assert "inactive" in on(lab, "tray1", "systemctl is-active bringup-deepseek-v4-pro").stdout
+
+
+def test_a_deploy_that_is_interrupted_says_what_goes_on_and_can_be_typed_again(make_trays: MakeTrays) -> None:
+    lab = make_trays()
+    set_variable(lab, "BRINGUP_STANDIN_FAIL", "never-joins@4")
+    with typing(*DEPLOY, inventory=lab.inventory) as process:
+        wait_for_line(process, "start the ranks of deepseek-v4-pro: done")
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=30)
+    assert process.returncode == 130, said
+    assert "type the same command again" in said
+    assert invoke("stop", inventory=lab.inventory).code == 0, "the lock was given back"
 
 
 def test_a_follower_that_never_joins_stops_the_group_and_is_named(make_trays: MakeTrays) -> None:
