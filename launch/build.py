@@ -79,6 +79,8 @@ def generation_of(decision: Decision, name: str, runners: Mapping[str, Runner]) 
         vllm=choice.vllm,
         served_name=name,
         load_balancing=placement.load_balancing,
+        prompt=choice.found.recipe.bringup.smoke.prompt,
+        max_tokens=choice.found.recipe.bringup.smoke.max_tokens,
         ports=tuple(ports),
         members=members,
     )

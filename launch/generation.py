@@ -38,6 +38,8 @@ class Generation:
     vllm: str
     served_name: str
     load_balancing: str
+    prompt: str  # the question that proves it serves
+    max_tokens: int
     ports: tuple[int, ...]  # TCP ports that must be free again behind a stop
     members: tuple[Member, ...]
 

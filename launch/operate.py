@@ -75,7 +75,7 @@ def canary(fleet: Fleet, gang: Generation, members: Sequence[Member], *, timeout
 def _endpoint(gang: Generation, member: Member) -> Endpoint:
     """With internal load balancing all ranks of the gang answer behind the head."""
     behind = member.ranks if gang.load_balancing == "hybrid" else sum(one.ranks for one in gang.members)
-    return Endpoint(member.host, member.url, gang.served_name, behind)
+    return Endpoint(member.host, member.url, gang.served_name, behind, gang.prompt, gang.max_tokens)
 
 
 def smoke(fleet: Fleet, gang: Generation, *, timeout_s: float) -> tuple[Answer, ...]:

@@ -27,8 +27,8 @@ class Endpoint:
     url: str
     model: str
     ranks: int
-    prompt: str = "Say hello."
-    max_tokens: int = 4
+    prompt: str
+    max_tokens: int
 
 
 @dataclass(frozen=True, slots=True)

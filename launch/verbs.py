@@ -188,18 +188,24 @@ def _request(model: str, **flags: str) -> Request:
     )
 
 
-def _inventory(path: str) -> Inventory:
-    """The inventory of the flag, the variable, the lab that `lab.up` made, or the file: in that order."""
+def _file(path: str) -> Path | None:
+    """The inventory of the flag, the variable, the lab that `lab.up` made, or the default (None): in that order."""
     from inventory.lab.lifecycle import labs
 
     if path or os.environ.get(VARIABLE):
-        return load(Path(path) if path else None)
-    running = [lab for lab, _ in labs() if lab.name == LAB and lab.survived]
-    return load(running[0].inventory if running else None)
+        return Path(path) if path else None
+    return next((lab.inventory for lab, _ in labs() if lab.name == LAB and lab.survived), None)
+
+
+def _listed(path: str) -> Inventory:
+    listed = load(_file(path))
+    for warning in listed.warnings:
+        Report().say(f"inventory: {warning}", style="yellow")
+    return listed
 
 
 def _hosts(selection: str, inventory: str) -> tuple[Host, ...]:
-    return _inventory(inventory).resolve(request.required("hosts", selection, "tray1,tray2"))
+    return _listed(inventory).resolve(request.required("hosts", selection, "tray1,tray2"))
 
 
 def _passwords(hosts: Sequence[Host]) -> set[str]:
@@ -224,7 +230,7 @@ def _folders(recipes: str) -> Sequence[Path]:
 
 @contextmanager
 def _deployment(hosts: str, name: str, inventory: str) -> Iterator[tuple[Fleet, Deployment]]:
-    listed = _inventory(inventory)
+    listed = _listed(inventory)
     with Fleet(listed.resolve(request.required("hosts", hosts, "tray1,tray2"))) as fleet:
         yield fleet, operate.find(fleet, listed, request.deployment_name(name))[1]
 

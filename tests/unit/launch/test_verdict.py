@@ -20,6 +20,8 @@ GANG = Generation(
     vllm="0.33.0",
     served_name="trial",
     load_balancing="hybrid",
+    prompt="Say hello.",
+    max_tokens=4,
     ports=(8000, 13345),
     members=(
         Member("tray1", "http://10.0.0.1:8000", 0, 4, "/env/bin/python", "systemd"),
@@ -38,7 +40,7 @@ def deployment(unanswered: dict[str, BringupError] | None = None, **by_host: Tol
 
 
 def answer(host: str, *, ok: bool = True) -> Answer:
-    endpoint = Endpoint(host, f"http://{host}:8000", "trial", 4)
+    endpoint = Endpoint(host, f"http://{host}:8000", "trial", 4, "Say hello.", 4)
     return Answer(endpoint, ok=ok, text="hi", seconds=0.1 if ok else None, error="" if ok else "no answer in 15 s")
 
 

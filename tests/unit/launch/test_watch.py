@@ -49,7 +49,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
             Member("a", "http://127.0.0.1:1", 0, 1, "python3", "process-group"),
             Member("b", "", 1, 1, "python3", "process-group"),
         )
-        gang = Generation(NAME, GENERATION, "r", "v", "s", "0.32.0", NAME, "internal", (), members)
+        gang = Generation(NAME, GENERATION, "r", "v", "s", "0.32.0", NAME, "internal", "Hi.", 4, (), members)
         for host, script in zip(hosts, (head, follower), strict=True):
             write_generation(host, script)
         fleet = Fleet(hosts)
