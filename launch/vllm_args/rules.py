@@ -179,7 +179,8 @@ def addresses(modes: Modes) -> Iterator[Refusal]:
 
 def parallelism(parsed: Parsed, modes: Modes) -> Iterator[Refusal]:
     tensor, context = parsed.get("tensor_parallel_size"), parsed.get("decode_context_parallel_size")
-    if parsed.get("prefill_context_parallel_size") == 1 and isinstance(context, int) and tensor % context:
+    both = isinstance(tensor, int) and isinstance(context, int)  # None: given, and not a number
+    if both and parsed.get("prefill_context_parallel_size") == 1 and tensor % context:
         yield conflict(f"--decode-context-parallel-size {context}", f"does not divide the tensor size {tensor}")
     if parsed.get("enable_eplb") and not parsed.get("enable_expert_parallel"):
         yield conflict("--enable-eplb", "needs expert parallelism", "--enable-eplb --enable-expert-parallel")
