@@ -16,29 +16,7 @@ from typing import Any
 
 from invoke import Collection, Context, task
 
-HELP = {
-    "model": "recipe: a friendly name (deepseek-v4-pro), a unique prefix or a full id",
-    "hosts": "selection: tray1,gpu[01-16],@rack2,!gpu07; `local` is this machine",
-    "name": "name of the deployment; default: the recipe's",
-    "variant": "variant of the recipe; default: the one that the hosts can run",
-    "strategy": "layout of the recipe: single_node_tp, multi_node_dep, ...",
-    "port": "HTTP port of the public endpoints; default 8000",
-    "rpc-port": "port where data-parallel ranks join the head; default 13345",
-    "recipes": "another checkout of the recipe catalogue",
-    "inventory": "inventory file; default $BRINGUP_INVENTORY, a running lab's, or inventory/hosts.yaml",
-    "accept-unknown": "ids of checks whose unknown is accepted, separated by commas",
-    "override": "ids of checks whose failure is accepted, separated by commas; needs --because",
-    "because": "why the overridden checks may fail; kept on the hosts",
-    "timeout": "seconds until all ranks must be ready; default 1800",
-    "dry-run": "print the plan and stop: exit 0 when nothing is to do, 8 when changes are pending",
-    "json": "one JSON document on stdout",
-    "lines": "last lines of each host's log; default 50",
-    "replace": "replace a host key that has changed: only when you know why it did",
-    "profile": "simulated hardware: cpu, gb200, h200, ...",
-    "network": "control, fabric or both",
-    "systemd": "boot a real systemd in each host",
-    "yes": "record the keys without asking",
-}
+from launch.flags import HELP
 
 
 def verb(function: Callable[..., None], *, positional: tuple[str, ...] = ()) -> Any:  # noqa: ANN401  (invoke is untyped)
@@ -106,7 +84,17 @@ def check(
 
 
 @verb
-def probe(_: Context, hosts: str = "all", inventory: str = "", json: bool = False) -> None:
+def probe(
+    _: Context,
+    hosts: str = "all",
+    inventory: str = "",
+    host_detail: bool = False,
+    save: str = "",
+    raw: bool = False,
+    replay: str = "",
+    diff: str = "",
+    json: bool = False,
+) -> None:
     """What every host is: cores, NUMA, memory, disks, network, GPUs, software, deployments."""
 
 

@@ -2,27 +2,61 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from inventory.errors import BringupError
-from inventory.facts.gather import Asked, gather
+from inventory.facts.gather import Asked, ask
 from launch.addresses import target_of
 
 if TYPE_CHECKING:
     from inventory.facts.host import HostFacts
+    from inventory.facts.raw import RawAnswer
     from inventory.fleet import Fleet
+    from inventory.schema import Host
     from inventory.transport.base import Transport
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """What the hosts that answered said, word for word, and the errors of those that did not."""
+
+    hosts: Mapping[str, Host]
+    raw: Mapping[str, RawAnswer]
+    errors: Mapping[str, BringupError]
+
+    def facts(self) -> dict[str, HostFacts]:
+        return {host: raw.facts() for host, raw in self.raw.items()}
 
 
 def gather_all(fleet: Fleet) -> tuple[dict[str, HostFacts], dict[str, BringupError]]:
     """Return the facts of the hosts that answered, and the errors of those that did not."""
+    answered = ask_all(fleet)
+    return answered.facts(), dict(answered.errors)
 
-    def one(transport: Transport) -> HostFacts:
-        others = (target_of(host) for name, host in fleet.hosts.items() if name != transport.host)
-        asked = Asked(state_dir=fleet.state_dirs[transport.host], addresses=tuple(dict.fromkeys(others)))
-        return gather(transport, asked)
+
+def ask_all(fleet: Fleet, *, opinion: bool = False) -> Answered:
+    """Ask every host everything, all at once; `opinion`: psutil and py-cpuinfo too."""
+
+    def one(transport: Transport) -> RawAnswer:
+        return ask(transport, asked_of(fleet.hosts, transport.host, opinion=opinion))
 
     outcomes = fleet.each(one)
-    errors = {host: outcome for host, outcome in outcomes.items() if isinstance(outcome, BringupError)}
-    facts = {host: outcome for host, outcome in outcomes.items() if not isinstance(outcome, BringupError)}
-    return facts, errors
+    return Answered(
+        hosts=fleet.hosts,
+        raw={host: outcome for host, outcome in outcomes.items() if not isinstance(outcome, BringupError)},
+        errors={host: outcome for host, outcome in outcomes.items() if isinstance(outcome, BringupError)},
+    )
+
+
+def asked_of(hosts: Mapping[str, Host], name: str, *, opinion: bool = False) -> Asked:
+    others = (target_of(host) for other, host in hosts.items() if other != name)
+    return Asked(
+        state_dir=hosts[name].state_dir,
+        addresses=tuple(dict.fromkeys(others)),
+        opinion=opinion,
+        # This machine has a psutil that is surely there: our own.
+        pythons=(sys.executable,) if opinion and hosts[name].transport == "local" else (),
+    )

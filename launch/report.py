@@ -123,12 +123,22 @@ def _finding_text(finding: Finding, hosts: Sequence[str]) -> str:
     )
 
 
-def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print data as aligned columns on stdout."""
+def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, one_line: bool = False) -> None:
+    """Print data as aligned columns on stdout; `one_line`: cut the last column at a terminal's edge, never wrap."""
     table = Table(*columns, box=None, pad_edge=False)
     for row in rows:
-        table.add_row(*(Text(cell, overflow="fold") for cell in row))
-    console().print(table)
+        table.add_row(*(Text(cell, overflow="ellipsis" if one_line else "fold", no_wrap=one_line) for cell in row))
+    if not one_line:
+        console().print(table)
+        return
+    for column, cells in zip(table.columns[:-1], zip(columns, *rows, strict=True), strict=False):
+        column.min_width = max(map(len, cells))
+    console().print(table, soft_wrap=False, crop=False)
+
+
+def print_lines(lines: Iterable[str]) -> None:
+    """Print data as lines on stdout, as they are."""
+    sys.stdout.writelines(f"{line}\n" for line in lines)
 
 
 def print_json(kind: str, data: object, *, hide: Iterable[str] = ()) -> None:

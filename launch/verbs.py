@@ -64,17 +64,25 @@ def check(*, model: str, hosts: str, inventory: str, recipes: str, json: bool, *
     return ExitCode.CHECK_FAILED if blocking(findings) else ExitCode.DONE
 
 
-def probe(*, hosts: str, inventory: str, json: bool) -> ExitCode:
-    from launch.gather import gather_all
-    from launch.tables import fact_rows
+def probe(  # noqa: PLR0913  (its flags)
+    *,
+    hosts: str,
+    inventory: str,
+    host_detail: bool,
+    save: str,
+    raw: bool,
+    replay: str,
+    diff: str,
+    json: bool,
+) -> ExitCode:
+    from launch import probe as look
 
-    with Fleet(_hosts(hosts, inventory)) as fleet:
-        facts, errors = gather_all(fleet)
-    if json:
-        print_json("facts", {"hosts": facts, "errors": {host: str(error) for host, error in errors.items()}})
-    else:
-        print_table(*fact_rows(facts))
-    raise_all(list(errors.values()))
+    look.refuse_flags(save_at=save, raw=raw, diff=diff, host_detail=host_detail)
+    answered = look.replayed(Path(replay), hosts) if replay else look.asked(_hosts(hosts, inventory))
+    if save:
+        look.save(Path(save), answered, raw=raw)
+    look.show(answered, host_detail=host_detail, diff=diff, json=json)
+    raise_all(list(answered.errors.values()))
     return ExitCode.DONE
 
 

@@ -1,0 +1,239 @@
+"""One host in full, as a drawn tree: what lies on which NUMA node, then everything that belongs to none. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+from inventory.facts.base import Maybe, Unknown, is_known
+from inventory.facts.cpulist import format_list
+from launch.remarks import remarks
+from launch.sizes import size
+
+if TYPE_CHECKING:
+    from inventory.facts.host import (
+        FileSystem,
+        Gpu,
+        Gpus,
+        HostFacts,
+        Interface,
+        Network,
+        NumaNode,
+        RdmaDevice,
+        RunningDeployment,
+        SecondOpinion,
+        Software,
+        System,
+    )
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    text: str
+    twigs: tuple[Branch, ...] = ()
+
+
+def draw(branch: Branch) -> Iterator[str]:
+    """The lines of a tree, its root first."""
+    yield branch.text
+    yield from _below(branch.twigs, "")
+
+
+def _below(twigs: Sequence[Branch], indent: str) -> Iterator[str]:
+    for twig in twigs:
+        last = twig is twigs[-1]
+        yield f"{indent}{'└─' if last else '├─'} {twig.text}"
+        yield from _below(twig.twigs, indent + ("   " if last else "│  "))
+
+
+def tree(facts: HostFacts) -> Branch:
+    return Branch(
+        facts.host + (" (simulated)" if facts.simulated else ""),
+        (
+            *_leaves("finding: ", remarks(facts)),
+            *_branch("system", facts.system, _system),
+            *_branch("processor", facts.cpu, lambda _: _processor(facts)),
+            *_branch("memory", facts.memory, lambda memory: _memory(facts, memory.available_bytes)),
+            *_nodes(facts),
+            *_branch("gpus", facts.gpus, lambda gpus: _driver(gpus, facts.numa)),
+            *_branch("network", facts.network, _network),
+            *_branch("rdma", facts.rdma, lambda devices: (_rdma(one) for one in _homeless(devices))),
+            *_branch("file systems", facts.file_systems, lambda many: (Branch(_file_system(one)) for one in many)),
+            *_branch("software", facts.software, _software),
+            *_branch("second opinion", facts.second_opinion, _opinion),
+            *_branch("deployments", facts.deployments, lambda many: (Branch(_deployment(one)) for one in many)),
+        ),
+    )
+
+
+def _branch(title: str, fact: Maybe[T], twigs: Callable[[T], Iterable[Branch]]) -> Iterator[Branch]:
+    """A branch with its twigs, one that says why it has none, or nothing where there is nothing to say."""
+    if isinstance(fact, Unknown):
+        if fact.why != "not-asked":
+            yield Branch(f"{title}: {fact}")
+        return
+    found = tuple(twigs(fact))
+    if found:
+        yield Branch(title, found)
+
+
+def _leaves(title: str, texts: Iterable[str]) -> Iterator[Branch]:
+    return (Branch(title + text) for text in texts if text)
+
+
+def _system(system: System) -> Iterator[Branch]:
+    yield Branch(f"{system.id} {system.version}, kernel {system.kernel}, {system.architecture}")
+    yield Branch(f"boot {system.boot_id}, clock {system.clock_offset_s:+.2f} s")
+    yield Branch(f"{system.user} ({system.uid}) on {system.hostname}, {'sudo' if system.can_sudo else 'no sudo'}")
+
+
+def _processor(facts: HostFacts) -> Iterator[Branch]:
+    if not is_known(facts.cpu):
+        return
+    cpu = facts.cpu
+    yield Branch(f"{cpu.sockets}x {cpu.model or 'unnamed'}")
+    yield Branch(f"{cpu.physical_cores_machine} physical cores, CPUs {format_list(cpu.online)}")
+    yield Branch(f"{cpu.physical_cores} may be used, CPUs {format_list(cpu.allowed)}")
+    if is_known(facts.cpu_flags):
+        wide = [flag for flag in facts.cpu_flags if flag.startswith(("avx", "amx", "sve", "bf16", "i8mm"))]
+        yield Branch(f"{len(facts.cpu_flags)} flags: {' '.join(wide)}")
+
+
+def _memory(facts: HostFacts, available: int) -> Iterator[Branch]:
+    if is_known(facts.memory):
+        yield Branch(f"{size(facts.memory.total_bytes)}, {size(available)} available")
+        yield Branch(f"shared memory {size(facts.memory.shm_bytes)}")
+
+
+def _nodes(facts: HostFacts) -> Iterator[Branch]:
+    if not is_known(facts.numa):
+        yield Branch(f"NUMA nodes: {facts.numa}")
+        return
+    empty = [node.id for node in facts.numa if not node.cpus and not node.memory_bytes]
+    for node in facts.numa:
+        if node.id in empty:
+            continue
+        twigs = (
+            *(Branch(_gpu(one), _holders(one)) for one in _gpus(facts.gpus) if one.numa_node == node.id),
+            *(_rdma(one) for one in _devices(facts.rdma) if one.numa_node == node.id),
+        )
+        yield Branch(_node(node), twigs)
+    if empty:
+        yield Branch(f"NUMA nodes without CPUs and memory: {format_list(tuple(empty))}")
+
+
+def _node(node: NumaNode) -> str:
+    limits = "" if node.allowed else ", not allowed to us"
+    if node.cpus:
+        return f"NUMA node {node.id}: CPUs {format_list(node.cpus)}, {size(node.memory_bytes)}{limits}"
+    of = f" near node {format_list(node.near)}" if node.near else ""
+    return f"NUMA node {node.id}: no CPUs, {size(node.memory_bytes)}{of}{limits}"
+
+
+def _gpus(gpus: Maybe[Gpus]) -> tuple[Gpu, ...]:
+    return gpus.devices if is_known(gpus) else ()
+
+
+def _devices(rdma: Maybe[tuple[RdmaDevice, ...]]) -> tuple[RdmaDevice, ...]:
+    return rdma if is_known(rdma) else ()
+
+
+def _homeless(devices: tuple[RdmaDevice, ...]) -> Iterator[RdmaDevice]:
+    return (one for one in devices if one.numa_node is None)
+
+
+def _driver(gpus: Gpus, numa: Maybe[tuple[NumaNode, ...]]) -> Iterator[Branch]:
+    """The driver, and the GPUs that no node of the tree shows."""
+    if gpus.vendor == "none":
+        yield Branch("none")
+        return
+    yield Branch(f"{gpus.vendor} driver {gpus.driver or 'unknown'}, up to {gpus.runtime_ceiling or 'unknown'}")
+    shown = {node.id for node in numa} if is_known(numa) else set()
+    for one in gpus.devices:
+        if one.numa_node not in shown:
+            yield Branch(
+                f"{_gpu(one)}, NUMA node {'unknown' if one.numa_node is None else one.numa_node}", _holders(one)
+            )
+
+
+def _gpu(one: Gpu) -> str:
+    parts = (
+        f"GPU {one.index}: {one.name}",
+        size(one.memory_bytes) if one.memory_bytes else "unified memory",
+        one.pci_address,
+        f"compute {one.compute_capability}" if one.compute_capability else "",
+        "MIG" if one.mig_enabled else "",
+    )
+    return ", ".join(filter(None, parts))
+
+
+def _holders(one: Gpu) -> tuple[Branch, ...]:
+    return tuple(
+        Branch(f"{held.name} (pid {held.pid})" + (f", {size(held.memory_bytes)}" if held.memory_bytes else ""))
+        for held in one.processes
+    )
+
+
+def _rdma(device: RdmaDevice) -> Branch:
+    ports = tuple(
+        Branch(f"port {port.number}: {port.state or 'state unknown'}, {port.rate or 'rate unknown'}, {port.link_layer}")
+        for port in device.ports
+    )
+    names = ", ".join(filter(None, (device.type, f"firmware {device.firmware}" if device.firmware else "")))
+    through = f" ({', '.join(device.netdevs)})" if device.netdevs else ""
+    return Branch(f"NIC {device.name}{through}{': ' if names else ''}{names}", ports)
+
+
+def _network(network: Network) -> Iterator[Branch]:
+    yield from (Branch(_interface(one)) for one in network.interfaces)
+    yield from (Branch(f"to {one.to}: {one.interface}, from {one.source}") for one in network.routes)
+    yield Branch("ephemeral ports {}-{}".format(*network.ephemeral_ports))
+
+
+def _interface(one: Interface) -> str:
+    speed = f", {one.speed_mbit / 1000:g} Gbit/s" if one.speed_mbit else ""
+    return f"{one.name}: {one.state}, MTU {one.mtu}{speed}" + "".join(f", {address}" for address in one.addresses)
+
+
+def _file_system(one: FileSystem) -> str:
+    limits = "" if one.free_inodes is None else f", {one.free_inodes} inodes"
+    limits += "" if one.writable else ", not writable"
+    free = f"{size(one.free_bytes)} free of {size(one.total_bytes)}"
+    return f"{one.asked}: {one.type} on {one.mount}, {free}{limits}"
+
+
+def _software(software: Software) -> Iterator[Branch]:
+    programs = ("systemd", "container", "docker", "podman", "python", "uv")
+    found = ((name, getattr(software, name)) for name in programs)
+    yield Branch(", ".join(f"{name} {value or 'no'}" for name, value in found))
+    for one in software.environments:
+        state = "" if one.complete else ", incomplete"
+        yield Branch(
+            f"environment {one.digest}: vLLM {one.vllm_version or 'unknown'}{state}{_simulated(one.simulated)}"
+        )
+    for weights in software.weights:
+        kind = _simulated(weights.simulated)
+        yield Branch(
+            f"weights {weights.repo} {weights.commit[:12]}: {weights.files} files, {size(weights.bytes)}{kind}"
+        )
+
+
+def _simulated(simulated: bool) -> str:  # noqa: FBT001  (a word for a flag)
+    return ", simulated" if simulated else ""
+
+
+def _opinion(second: SecondOpinion) -> Iterator[Branch]:
+    yield Branch(f"asked in {second.python}")
+    if second.physical_cores_machine is not None:
+        yield Branch(
+            f"psutil: {second.physical_cores_machine} physical cores, CPUs {format_list(second.allowed or ())}"
+        )
+    yield Branch("py-cpuinfo: " + (f"{len(second.flags)} flags" if second.flags is not None else "not there"))
+
+
+def _deployment(one: RunningDeployment) -> str:
+    head = ", head" if one.head else ""
+    return f"{one.name}/{one.generation}: {one.state}, {one.supervisor}{head}, {len(one.pids)} processes"
