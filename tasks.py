@@ -78,6 +78,7 @@ def check(
     accept_unknown: str = "",
     override: str = "",
     because: str = "",
+    replay: str = "",
     json: bool = False,
 ) -> None:
     """Would this launch work on these hosts, and if not, what exactly must be done? Changes nothing."""

@@ -6,7 +6,7 @@ without the second, there is no other difference.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
@@ -28,6 +28,7 @@ from playbooks.probes import PROBE_DEADLINE_S, probe_script, read_states
 if TYPE_CHECKING:
     from inventory.facts.host import HostFacts
     from inventory.fleet import Fleet
+    from inventory.schema import Host
     from inventory.transport.base import Transport
     from launch.catalogue import Found
     from launch.report import Report
@@ -51,7 +52,7 @@ def prepare(found: Found, request: Request, fleet: Fleet, report: Report) -> Pre
     with report.phase("Gather"):
         facts = _gathered(fleet)
     with report.phase("Place"):
-        assembly = _assembled(found, request, fleet, facts)
+        assembly = _assembled(found, request, tuple(fleet.hosts.values()), facts)
         for reason in assembly.decision.placement.reasons:
             report.say(f"  {reason}")
     with report.phase("Check"):
@@ -63,13 +64,11 @@ def prepare(found: Found, request: Request, fleet: Fleet, report: Report) -> Pre
     return Prepared(request, assembly, plan)
 
 
-def findings(found: Found, request: Request, fleet: Fleet, report: Report) -> tuple[Finding, ...]:
-    """What the checks say, without a plan."""
-    with report.phase("Gather"):
-        facts = _gathered(fleet)
-    with report.phase("Place"):
-        assembly = _assembled(found, request, fleet, facts)
-    return _checked(assembly, request, facts)
+def findings(
+    found: Found, request: Request, hosts: Sequence[Host], facts: Mapping[str, HostFacts]
+) -> tuple[Finding, ...]:
+    """What the checks say of hosts as `facts` tell them, without a plan: no host is touched."""
+    return _checked(_assembled(found, request, hosts, facts), request, facts)
 
 
 def carry_out(prepared: Prepared, fleet: Fleet, report: Report, again: Callable[[], Prepared]) -> None:
@@ -145,8 +144,7 @@ def _gathered(fleet: Fleet) -> dict[str, HostFacts]:
     return facts
 
 
-def _assembled(found: Found, request: Request, fleet: Fleet, facts: Mapping[str, HostFacts]) -> Assembly:
-    hosts = tuple(fleet.hosts.values())
+def _assembled(found: Found, request: Request, hosts: Sequence[Host], facts: Mapping[str, HostFacts]) -> Assembly:
     choice = choose(found, request, hosts, facts)
     name = request.name or choice.slug
     engines = engines_of(choice, hosts, facts, served_name=name)

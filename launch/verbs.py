@@ -47,17 +47,21 @@ def deploy(
     return ExitCode.DONE
 
 
-def check(*, model: str, hosts: str, inventory: str, recipes: str, json: bool, **flags: str) -> ExitCode:
+def check(*, model: str, hosts: str, inventory: str, recipes: str, replay: str, json: bool, **flags: str) -> ExitCode:
     from launch import deploy as run
+    from launch import probe as look
     from launch.catalogue import Catalogue
     from playbooks.check import blocking
 
     wanted = _request(model, **flags)
-    chosen = _hosts(hosts, inventory)
+    chosen = () if replay else _hosts(hosts, inventory)
     found = Catalogue.of(_folders(recipes)).find(wanted.model)
     report = Report(quiet=json)
-    with Fleet(chosen) as fleet:
-        findings = run.findings(found, wanted, fleet, report)
+    with report.phase("Gather"):
+        answered = look.replayed(Path(replay), hosts or "all") if replay else look.asked(chosen, opinion=False)
+        raise_all(list(answered.errors.values()))
+    with report.phase("Place and check"):
+        findings = run.findings(found, wanted, tuple(answered.hosts.values()), answered.facts())
     report.findings(findings)
     if json:
         print_json("findings", findings)
@@ -78,7 +82,7 @@ def probe(  # noqa: PLR0913  (its flags)
     from launch import probe as look
 
     look.refuse_flags(save_at=save, raw=raw, diff=diff, host_detail=host_detail)
-    answered = look.replayed(Path(replay), hosts) if replay else look.asked(_hosts(hosts, inventory))
+    answered = look.replayed(Path(replay), hosts) if replay else look.asked(_hosts(hosts, inventory), opinion=True)
     if save:
         look.save(Path(save), answered, raw=raw)
     look.show(answered, host_detail=host_detail, diff=diff, json=json)
