@@ -1,1 +1,1 @@
-"""Step kinds: functions that make a `Step` from its parameters. Registered by name in `KINDS`, never by a scan."""
+"""Step kinds: functions that make a `Step` of their parameters. Planning one is pure; only `apply` runs its script."""
