@@ -62,7 +62,7 @@ def generation_of(decision: Decision, name: str, runners: Mapping[str, Runner]) 
             host=node.host,
             url=f"http://{_bracketed(node.address)}:{placement.http_port}" if node.serves else "",
             start_rank=node.start_rank,
-            ranks=len(node.ranks),
+            ranks=placement.engine_cores(node),
             python=runners[node.host].python,
             supervisor=runners[node.host].supervisor,
         )

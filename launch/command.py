@@ -17,6 +17,7 @@ from launch.placement import LoadBalancing, Node, Placement
 # Options that the placement decides, with the number of values each takes.
 OWNED: Mapping[str, int] = {
     "--tensor-parallel-size": 1,
+    "--pipeline-parallel-size": 1,
     "--data-parallel-size": 1,
     "--data-parallel-size-local": 1,
     "--data-parallel-start-rank": 1,
@@ -27,9 +28,11 @@ OWNED: Mapping[str, int] = {
     "--nnodes": 1,
     "--node-rank": 1,
     "--master-addr": 1,
+    "--master-port": 1,
     "--api-server-count": 1,
     "--host": 1,
     "--port": 1,
+    "--distributed-executor-backend": 1,
     "--served-model-name": 1,
 }
 _PLACEHOLDER = re.compile(r"\$([A-Z][A-Z0-9_]*)")
@@ -65,6 +68,9 @@ def render(
     known = {"HEAD_IP": placement.head.address, "IFACE_NAME": node.interface}
     options, owned = _without_owned(argv[3:])
     api_servers = int(owned.get("--api-server-count", "0")) or _default_api_servers(node, placement)
+    backend = owned.get("--distributed-executor-backend", "")
+    if backend and placement.hosts_per_rank == 1:  # else the placement writes it
+        options += ["--distributed-executor-backend", backend]
     words = [*options, *_parallel(node, placement), *_serving(node, placement, program, api_servers)]
     return HostCommand(
         host=node.host,
@@ -104,6 +110,10 @@ def _without_owned(options: Sequence[str]) -> tuple[list[str], dict[str, str]]:
 
 def _parallel(node: Node, placement: Placement) -> list[str]:
     words = ["--tensor-parallel-size", str(placement.tensor_parallel_size)]
+    if placement.pipeline_parallel_size > 1:
+        words += ["--pipeline-parallel-size", str(placement.pipeline_parallel_size)]
+    if placement.hosts_per_rank > 1:
+        return words + _spanning(node, placement)
     if placement.load_balancing is LoadBalancing.NONE:
         return words
     words += ["--data-parallel-size", str(placement.data_parallel_size)]
@@ -119,6 +129,14 @@ def _parallel(node: Node, placement: Placement) -> list[str]:
     if not node.serves:
         words.append("--headless")
     return words
+
+
+def _spanning(node: Node, placement: Placement) -> list[str]:
+    """One rank over all hosts. The backend is written: on some platforms vLLM would look for Ray first."""
+    words = ["--nnodes", str(placement.hosts_per_rank), "--node-rank", str(node.node_rank)]
+    words += ["--master-addr", placement.head.address, "--master-port", str(placement.rpc_port)]
+    words += ["--distributed-executor-backend", "mp"]
+    return words if node.serves else [*words, "--headless"]
 
 
 def _serving(node: Node, placement: Placement, program: Program, api_servers: int) -> list[str]:

@@ -7,19 +7,21 @@ schema, not by a second reading of the recipe.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from inventory.errors import BadInput, CheckFailed
 from inventory.facts.base import is_known
 from launch.command import HostCommand, Program, api_server_count, render
 from launch.hardware import CPU, profile_of
-from launch.place import Layout, place
-from launch.placement import LoadBalancing, Placement
-from launch.resolve import NodeCommand, resolve
-from launch.resolve.choice import default_features, strategy_for
-from launch.resolve.gates import Place, effective_strategies, supported
-from launch.vllm_args.parse import parse
+from launch.layout import layout_of
+from launch.offer import refuse_unlaunchable, strategy_of, variant_for
+from launch.place import place
+from launch.placement import Placement
+from launch.resolve import resolve
+from launch.resolve.choice import default_features
+from launch.resolve.gates import Place
+from launch.vllm_args.translations import Translated, translate
 
 if TYPE_CHECKING:
     from inventory.facts.host import HostFacts
@@ -63,11 +65,12 @@ def choose(found: Found, request: Request, hosts: Sequence[Host], facts: Mapping
     recipe = found.recipe
     # The CPU build ignores GPUs: a trial model runs on any host.
     hardware = CPU if recipe.bringup.distribution == CPU_BUILD else _hardware(hosts, facts)
-    variant = request.variant or "default"
+    variant = request.variant or variant_for(found, hardware)
     _known("variant", variant, recipe.variants)
-    _refuse_unsupported(found, variant, hardware)
-    strategy = request.strategy or _strategy(Place(recipe, found.library, variant, hardware), len(hosts))
-    _known("strategy", strategy, found.library.strategies)
+    where = Place(recipe, found.library, variant, hardware)
+    _known("strategy", request.strategy or "", {"": None, **found.library.strategies})
+    refuse_unlaunchable(found, where, request.strategy or "")
+    strategy = request.strategy or strategy_of(where, len(hosts))
     return Choice(
         found=found,
         hardware=hardware,
@@ -94,39 +97,23 @@ def decide(
         features=default_features(choice.found.recipe, choice.variant, choice.hardware),
         node_count=len(hosts),
     )
-    placement = place(hosts, facts, _layout(choice, request, resolved.head))
+    said = [translate(one.argv, one.env, choice.vllm) for one in resolved.processes]
+    placement = place(hosts, facts, layout_of(choice, request, said[0].argv, len(hosts)))
+    placement = replace(placement, reasons=(*placement.reasons, *_notes(choice, said)))
     by_name = {host.name: host for host in hosts}
     commands, api_servers = [], {}
     for node in placement.nodes:
-        process = resolved.processes[min(node.node_rank, len(resolved.processes) - 1)]
+        process = said[min(node.node_rank, len(said) - 1)]
         env = {**process.env, **dict(by_name[node.host].env)}
         commands.append(render(process.argv, env, node=node, placement=placement, program=programs[node.host]))
         api_servers[node.host] = api_server_count(process.argv, node, placement)
     return Decision(choice, placement, tuple(commands), api_servers)
 
 
-def _layout(choice: Choice, request: Request, head: NodeCommand) -> Layout:
-    values = parse(head.argv, choice.vllm).values
-    if int(values.get("nnodes") or 1) > 1 or int(values.get("pipeline_parallel_size") or 1) > 1:
-        raise BadInput(
-            f"{choice.strategy} splits one rank over hosts, which this version of bringup does not launch",
-            id="strategy-unsupported",
-            observed=f"--strategy {choice.strategy}",
-            required="a layout whose ranks each lie on one host, such as multi_node_dep",
-            next_command="the same command with another --strategy",
-        )
-    width = int(values.get("tensor_parallel_size") or 1)
-    local = values.get("data_parallel_size_local") or values.get("data_parallel_size") or 1
-    internal = choice.found.library.strategy(choice.strategy).bringup.load_balancing == "internal"
-    hybrid = bool(values.get("data_parallel_hybrid_lb")) and not internal
-    return Layout(
-        load_balancing=LoadBalancing.HYBRID if hybrid else LoadBalancing.INTERNAL,
-        tensor_parallel_size=width,
-        ranks_per_host=int(local),
-        http_port=request.http_port,
-        rpc_port=request.rpc_port,
-        needs_gpus=choice.hardware != CPU,
-    )
+def _notes(choice: Choice, said: Sequence[Translated]) -> Sequence[str]:
+    """What was chosen for the operator and changed in the recipe's words, each once."""
+    other = [] if choice.variant == "default" else [f"variant {choice.variant}: {choice.model_id}"]
+    return [*other, *dict.fromkeys(note for one in said for note in one.notes)]
 
 
 def _hardware(hosts: Sequence[Host], facts: Mapping[str, HostFacts]) -> str:
@@ -152,40 +139,6 @@ def _hardware(hosts: Sequence[Host], facts: Mapping[str, HostFacts]) -> str:
             next_command="invoke probe --hosts " + ",".join(profiles),
         )
     return kinds.pop()
-
-
-def _strategy(place: Place, hosts: int) -> str:
-    """The recipe's choice among the layouts for this number of hosts that keep each rank on one host."""
-    among = []
-    for name in effective_strategies(place.recipe):
-        strategy = place.library.strategy(name)
-        wanted = "multi_node" if hosts > 1 else "single_node"
-        whole_ranks = hosts == 1 or strategy.parallel_flag == "--data-parallel-size"
-        if strategy.deploy_type == wanted and whole_ranks and supported(place, name):
-            among.append(name)
-    if not among:
-        raise BadInput(
-            f"the recipe has no layout for {hosts} host(s) of {place.hardware}",
-            id="strategy-none",
-            observed=f"strategies {', '.join(effective_strategies(place.recipe))}",
-            required="a layout for this number of hosts whose ranks each lie on one host",
-            next_command="the same command with another number of --hosts",
-        )
-    return strategy_for(place, hosts, among)
-
-
-def _refuse_unsupported(found: Found, variant: str, hardware: str) -> None:
-    says = found.recipe.meta.hardware.get(hardware)
-    only = found.recipe.variant(variant).supported_hardware
-    if says == "unsupported" or (only and hardware not in only) or (hardware == CPU and says is None):
-        able = sorted(key for key, value in found.recipe.meta.hardware.items() if value != "unsupported")
-        raise CheckFailed(
-            f"{found.id} does not run on {hardware}",
-            id="recipe.hardware",
-            observed=f"hosts are {hardware}" + (f", the recipe says {says}" if says else ""),
-            required=f"one of {', '.join(only or able) or 'the hardware of the recipe'}",
-            next_command="invoke recipes.list",
-        )
 
 
 def _version(found: Found) -> str:

@@ -21,7 +21,7 @@ class Member:
     host: str
     url: str
     start_rank: int
-    ranks: int
+    ranks: int  # 0: it holds workers of the head's rank
     python: str  # of the engine's environment, absolute
     supervisor: str  # systemd or process-group
 

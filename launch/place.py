@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """What the recipe's strategy asks for: `ranks_per_host` ranks of `tensor_parallel_size` GPUs (none on CPU)."""
+    """What the recipe's strategy asks for: `ranks_per_host` ranks of TP x PP GPUs (none on CPU).
+
+    With `hosts_per_rank` above 1, one rank over all hosts, and `ranks_per_host` is 1.
+    """
 
     load_balancing: LoadBalancing  # for several ranks; a single rank needs none
     tensor_parallel_size: int
@@ -27,6 +30,13 @@ class Layout:
     http_port: int
     rpc_port: int
     needs_gpus: bool
+    pipeline_parallel_size: int = 1
+    hosts_per_rank: int = 1
+
+    @property
+    def width(self) -> int:
+        """GPUs of a rank on one host."""
+        return self.tensor_parallel_size * self.pipeline_parallel_size // self.hosts_per_rank
 
 
 def place(hosts: Sequence[Host], facts: Mapping[str, HostFacts], layout: Layout) -> Placement:
@@ -38,7 +48,7 @@ def place(hosts: Sequence[Host], facts: Mapping[str, HostFacts], layout: Layout)
     counts = {name: len(found) for name, found in devices.items()}
     per_host = layout.ranks_per_host
     _refuse_too_few(counts, layout)
-    size = per_host * len(hosts)
+    size = per_host * len(hosts) // layout.hosts_per_rank
     balancing = layout.load_balancing if size > 1 else LoadBalancing.NONE
     if balancing is LoadBalancing.HYBRID and (per_host == 1 or len(hosts) == 1):
         # vLLM would switch these to other modes by itself: write what it would do.
@@ -48,7 +58,7 @@ def place(hosts: Sequence[Host], facts: Mapping[str, HostFacts], layout: Layout)
             index,
             host,
             address_of(host, hosts[1:] if index == 0 else hosts[:1], facts),
-            _ranks(index, per_host, devices[host.name], layout.tensor_parallel_size),
+            _ranks(index // layout.hosts_per_rank, per_host, devices[host.name], layout.width),
             serves=index == 0 or balancing is LoadBalancing.HYBRID,
         )
         for index, host in enumerate(hosts)
@@ -61,6 +71,8 @@ def place(hosts: Sequence[Host], facts: Mapping[str, HostFacts], layout: Layout)
         http_port=layout.http_port,
         rpc_port=layout.rpc_port,
         reasons=_reasons(nodes, counts, layout, balancing),
+        pipeline_parallel_size=layout.pipeline_parallel_size,
+        hosts_per_rank=layout.hosts_per_rank,
     )
 
 
@@ -81,7 +93,7 @@ def _devices(host: Host, facts: HostFacts, layout: Layout) -> tuple[Gpu, ...]:
             "the host has no GPU",
             id="gpu.count",
             observed="no device of a known GPU vendor",
-            required=f"at least {layout.tensor_parallel_size} GPU(s)",
+            required=f"at least {layout.width} GPU(s)",
             next_command="choose hosts that have GPUs, or a recipe for CPU: --model tiny-dense",
             host=host.name,
         )
@@ -89,14 +101,14 @@ def _devices(host: Host, facts: HostFacts, layout: Layout) -> tuple[Gpu, ...]:
 
 
 def _refuse_too_few(counts: Mapping[str, int], layout: Layout) -> None:
-    needed = layout.ranks_per_host * layout.tensor_parallel_size if layout.needs_gpus else 0
+    needed = layout.ranks_per_host * layout.width if layout.needs_gpus else 0
     raise_all(
         [
             CheckFailed(
                 "the host has too few usable GPUs for the layout",
                 id="gpu.count",
                 observed=f"{count} GPU(s) without MIG",
-                required=f"{layout.ranks_per_host} rank(s) x TP {layout.tensor_parallel_size} = {needed}",
+                required=f"{needed}: {_sizes(layout)}",
                 next_command=f"invoke probe --hosts {host}, or leave it out of --hosts",
                 host=host,
             )
@@ -131,17 +143,25 @@ def _reasons(
     nodes: Sequence[Node], counts: Mapping[str, int], layout: Layout, balancing: LoadBalancing
 ) -> tuple[str, ...]:
     head, per_host = nodes[0], len(nodes[0].ranks)
-    width = layout.tensor_parallel_size
     lines = [
-        f"{per_host} rank(s) a host with {width} GPU(s) each, of {counts[head.host]}"
+        f"{_sizes(layout)}; {per_host * layout.width} of {counts[head.host]} GPU(s) a host"
         if layout.needs_gpus
         else f"{per_host} rank(s) a host: set by the recipe for hosts without GPUs",
         f"head {head.host}: the first of --hosts",
     ]
     if len(nodes) > 1:
         lines.append(f"joined at {head.address}: the address of {head.interface}, by which the others reach it")
+    if layout.hosts_per_rank > 1:
+        lines.append("multiprocessing over the hosts, not Ray: the head serves, the others hold workers of its rank")
     if balancing is LoadBalancing.INTERNAL and len(nodes) > 1:
         lines.append("internal load balancing: API servers on the head, followers headless")
     if balancing is LoadBalancing.HYBRID:
         lines.append("hybrid load balancing: an endpoint on every host for its own ranks")
     return tuple(lines)
+
+
+def _sizes(layout: Layout) -> str:
+    pipeline = f" x PP {layout.pipeline_parallel_size}" if layout.pipeline_parallel_size > 1 else ""
+    if layout.hosts_per_rank > 1:
+        return f"1 rank over {layout.hosts_per_rank} hosts, TP {layout.tensor_parallel_size}{pipeline}"
+    return f"{layout.ranks_per_host} rank(s) a host, TP {layout.tensor_parallel_size}{pipeline}"

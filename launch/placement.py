@@ -16,11 +16,14 @@ class LoadBalancing(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Rank:
-    """One data-parallel rank: `index` counts over the gang, `local_index` over the host."""
+    """One data-parallel rank, or one host's part of a rank that spans hosts.
+
+    `index` counts over the gang, `local_index` over the host.
+    """
 
     index: int
     local_index: int
-    gpus: tuple[int, ...]  # TP x PP of them; empty on CPU
+    gpus: tuple[int, ...]  # TP x PP of them, divided over the hosts of the rank; empty on CPU
     numa_node: int | None
 
 
@@ -42,7 +45,11 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """The whole gang. `reasons`: one line for each choice, for the operator."""
+    """The whole gang. `reasons`: one line for each choice, for the operator.
+
+    `rpc_port`: where the others join the head, the ranks of a data-parallel gang or the parts of one rank.
+    `hosts_per_rank`: more than 1 where a single rank spans all hosts.
+    """
 
     load_balancing: LoadBalancing
     tensor_parallel_size: int
@@ -51,7 +58,18 @@ class Placement:
     http_port: int
     rpc_port: int
     reasons: tuple[str, ...]
+    pipeline_parallel_size: int = 1
+    hosts_per_rank: int = 1
 
     @property
     def head(self) -> Node:
         return self.nodes[0]
+
+    def engine_cores(self, node: Node) -> int:
+        """Engine cores of `node`: that of a rank which spans hosts is on the head, the others have workers only."""
+        return 0 if self.hosts_per_rank > 1 and node.node_rank else len(node.ranks)
+
+    @property
+    def gpus_per_part(self) -> int:
+        """GPUs (on CPU: workers) that a rank has on one host."""
+        return self.tensor_parallel_size * self.pipeline_parallel_size // self.hosts_per_rank

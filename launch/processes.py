@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def processes_of(node: Node, placement: Placement, *, api_servers: int) -> Processes:
     """Count what `node` runs. A headless follower is one launcher with engine cores and workers."""
-    local = len(node.ranks)
+    local = placement.engine_cores(node)
     is_coordinator = placement.data_parallel_size > 1 and node.node_rank == 0
     if not node.serves:
         launchers = 1
@@ -28,6 +28,6 @@ def processes_of(node: Node, placement: Placement, *, api_servers: int) -> Proce
         api_servers=api_servers,
         launchers=launchers,
         engine_cores=local,
-        workers=local * placement.tensor_parallel_size,
+        workers=len(node.ranks) * placement.gpus_per_part,
         coordinators=int(is_coordinator),
     )

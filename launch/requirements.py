@@ -55,7 +55,7 @@ def requirements(
         head_address=placement.head.address if len(placement.nodes) > 1 else None,
         vllm_version=decision.choice.vllm,
         data_parallel_size=placement.data_parallel_size,
-        ranks=tuple(node.host for node in placement.nodes for _ in node.ranks),
+        ranks=tuple(node.host for node in placement.nodes for _ in range(placement.engine_cores(node))),
         argv_errors=tuple(error for command in decision.commands for error in _argv_errors(command, decision)),
         environment=environment,
     )
@@ -95,7 +95,7 @@ def ports_of(node: Node, decision: Decision) -> tuple[int, ...]:
     """TCP ports that this host listens on: the public endpoint, and on the head the one where ranks join."""
     placement = decision.placement
     ports = [placement.http_port] if node.serves else []
-    if node.node_rank == 0 and placement.data_parallel_size > 1:
+    if node.node_rank == 0 and len(placement.nodes) * placement.data_parallel_size > 1:
         ports.append(placement.rpc_port)
     return tuple(ports)
 

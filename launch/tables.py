@@ -47,7 +47,7 @@ def status_rows(status: Status) -> Table:
         rows.append(
             (
                 member.host,
-                f"{member.start_rank}-{member.start_rank + member.ranks - 1}",
+                f"{member.start_rank}-{member.start_rank + member.ranks - 1}" if member.ranks else "part of 0",
                 status.states[member.host],
                 "" if told is None or told.log_age_s is None else f"{told.log_age_s} s ago",
                 member.url or "headless",

@@ -73,7 +73,7 @@ def watch(fleet: Fleet, gang: Generation, *, timeout_s: float, told: Told) -> Re
         failed = [host for host, look in looks.items() if _has_failed(watched[host], look)]
         if failed:
             raise _failure(failed, watched, looks)
-        if all(one.progress.phase is Phase.READY for one in watched.values()):
+        if all(watched[host].progress.phase is Phase.READY for host in _telling(gang)):
             return Ready(
                 seconds=time.monotonic() - began,
                 kv_cache_tokens={h: t for h, w in watched.items() if (t := w.progress.kv_cache_tokens)},
@@ -82,6 +82,14 @@ def watch(fleet: Fleet, gang: Generation, *, timeout_s: float, told: Told) -> Re
         if time.monotonic() - began > timeout_s:
             raise _too_late(watched, timeout_s)
         time.sleep(PAUSE_S)
+
+
+def _telling(gang: Generation) -> list[str]:
+    """The hosts that tell when they are ready.
+
+    One with workers of the head's rank only never does, and the head cannot be ready without them.
+    """
+    return [one.host for one in gang.members if one.ranks]
 
 
 def _look(fleet: Fleet, watched: Mapping[str, Watched], name: str) -> dict[str, Look]:

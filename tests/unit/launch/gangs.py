@@ -29,8 +29,8 @@ def gpu(index: int, *, numa: int | None = 0, name: str = "NVIDIA GB200", mig: bo
     )
 
 
-def gpus(count: int) -> Gpus:
-    devices = tuple(gpu(i, numa=i * 2 // max(count, 1)) for i in range(count))
+def gpus(count: int, name: str = "NVIDIA GB200") -> Gpus:
+    devices = tuple(gpu(i, numa=i * 2 // max(count, 1), name=name) for i in range(count))
     return Gpus("nvidia" if count else "none", "580.82", "13.0", devices, simulated=False)
 
 
@@ -52,7 +52,7 @@ def network(index: int, all_hosts: Sequence[Host]) -> Network:
     )
 
 
-def facts(all_hosts: Sequence[Host], gpu_counts: Sequence[int]) -> dict[str, HostFacts]:
+def facts(all_hosts: Sequence[Host], gpu_counts: Sequence[int], name: str = "NVIDIA GB200") -> dict[str, HostFacts]:
     return {
         host.name: HostFacts(
             host=host.name,
@@ -63,7 +63,7 @@ def facts(all_hosts: Sequence[Host], gpu_counts: Sequence[int]) -> dict[str, Hos
             file_systems=NOT_ASKED,
             network=network(index, all_hosts),
             listeners=NOT_ASKED,
-            gpus=gpus(count),
+            gpus=gpus(count, name),
             software=NOT_ASKED,
             deployments=NOT_ASKED,
             noise="",

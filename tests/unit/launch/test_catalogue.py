@@ -9,6 +9,8 @@ from launch import hardware
 from launch.catalogue import OURS, Catalogue
 from launch.vllm_args.parse import load
 
+NEWEST = "0.33.0"
+
 
 @pytest.fixture(scope="module")
 def ours() -> Catalogue:
@@ -87,11 +89,13 @@ def test_every_recipe_of_ours_loads_and_names_what_exists(ours: Catalogue) -> No
         known = set(found.library.strategies)
         assert {*recipe.compatible_strategies, *recipe.strategy_overrides} <= known, id_
         assert set(recipe.meta.hardware) <= set(found.library.profiles), id_
-        assert recipe.bringup.vllm_version is not None, id_
-        assert load(recipe.bringup.vllm_version)["options"], id_
+        image_only = any(one.image_only for one in recipe.bringup.constraints)
+        assert (recipe.bringup.vllm_version is None) == image_only, id_
+        version = recipe.bringup.vllm_version or NEWEST
+        assert load(version)["options"], id_
         assert set(recipe.opt_in_features) <= set(recipe.features), id_
         assert all(one.source for one in recipe.bringup.sources), id_
-        flags = load(recipe.bringup.vllm_version)["flags"]
+        flags = load(version)["flags"]
         for constraint in recipe.bringup.constraints:
             assert {*constraint.at_most, *constraint.at_least, *constraint.needs} <= set(flags), id_
 
@@ -112,3 +116,40 @@ def test_strategies_and_taxonomy_agree() -> None:
 def write(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("said", "id_"),
+    [
+        ("kimi-k3", "moonshotai/Kimi-K3"),
+        ("Kimi-K3.1", "moonshotai/Kimi-K3.1-Pro"),
+        ("kimi-k3.1-pro", "moonshotai/Kimi-K3.1-Pro"),
+        ("glm-5", "zai-org/GLM-5"),
+        ("glm-5.3", "zai-org/GLM-5.3"),
+        ("qwen3.5", "Qwen/Qwen3.5-397B-A17B"),
+        ("qwen3.8-2.4t", "Qwen/Qwen3.8-2.4T-A95B"),
+        ("qwen3.8-flash-next", "Qwen/Qwen3.8-Flash-Next"),
+        ("deepseek-v4-pro", "deepseek-ai/DeepSeek-V4-Pro"),
+        ("deepseek-v4.1", "deepseek-ai/DeepSeek-V4.1-Flash"),
+        ("mistral", "mistralai/Mistral-Large-4"),
+        ("ernie-5.5-flash", "baidu/ERNIE-5.5-Flash"),
+        ("minimax-m3", "MiniMaxAI/MiniMax-M3"),
+    ],
+)
+def test_every_series_has_a_friendly_name(ours: Catalogue, said: str, id_: str) -> None:
+    assert ours.id_of(said) == id_
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ("qwen3.8", "may mean 2 models"),
+        ("kimi", "may mean 2 models"),
+        ("kimi-k31-pro", "did you mean kimi-k3.1-pro"),
+        ("deepseek-v4-por", "did you mean deepseek-v4-pro"),
+        ("minimax-m4", "did you mean minimax-m3"),
+    ],
+)
+def test_near_misses_name_what_was_probably_meant(ours: Catalogue, said: str, words: str) -> None:
+    with pytest.raises(BadInput, match=words):
+        ours.id_of(said)

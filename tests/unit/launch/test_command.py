@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from launch.place import Layout, place
 from launch.placement import LoadBalancing, Placement
 from launch.processes import processes_of
 from launch.unit import UnitSettings, command_file, unit_file
+from launch.vllm_args import check
 from tests.unit.launch.gangs import facts, hosts
 from tests.unit.playbooks.sh import sh
 
@@ -20,7 +22,7 @@ PROGRAM = Program(
     cache_dir="/var/lib/bringup/caches",
     served_name="model",
 )
-ARGV = (
+ARGV: tuple[str, ...] = (
     "vllm",
     "serve",
     "org/model",
@@ -91,6 +93,53 @@ def test_a_recipe_may_set_the_number_of_api_servers() -> None:
     assert head.argv.count("--api-server-count") == 1
 
 
+def spanning(pipeline: int = 1) -> Placement:
+    trays = hosts(2)
+    layout = Layout(LoadBalancing.INTERNAL, 8 // pipeline, 1, 8000, 13345, needs_gpus=True)
+    layout = replace(layout, pipeline_parallel_size=pipeline, hosts_per_rank=2)
+    return place(trays, facts(trays, [4, 4]), layout)
+
+
+ACROSS: tuple[str, ...] = (
+    "vllm",
+    "serve",
+    "org/model",
+    "--tensor-parallel-size",
+    "8",
+    "--nnodes",
+    "2",
+    "--node-rank",
+    "0",
+)
+ACROSS += ("--master-addr", "$HEAD_IP", "--distributed-executor-backend", "uni")
+
+
+@pytest.mark.parametrize("pipeline", [1, 2])
+def test_one_rank_over_hosts_has_a_headless_follower_and_no_data_parallel_options(pipeline: int) -> None:
+    head, follower = rendered(spanning(pipeline), ACROSS)
+    for rank, command in enumerate((head, follower)):
+        assert option(command, "--tensor-parallel-size") == str(8 // pipeline)
+        assert option(command, "--pipeline-parallel-size") == (str(pipeline) if pipeline > 1 else None)
+        assert option(command, "--nnodes") == "2"
+        assert option(command, "--node-rank") == str(rank)
+        assert option(command, "--master-addr") == "10.1.0.1"
+        assert option(command, "--master-port") == "13345"
+        assert option(command, "--distributed-executor-backend") == "mp"
+        assert not [word for word in command.argv if "data-parallel" in word]
+        assert check(command.argv[1:], dict(command.env), "0.33.0") == ()
+    assert "--headless" not in head.argv
+    assert "--headless" in follower.argv
+    assert option(head, "--api-server-count") == "1"
+    assert option(follower, "--api-server-count") is None
+    assert dict(follower.env)["VLLM_HOST_IP"] == "10.1.0.2"
+
+
+def test_a_recipe_keeps_its_backend_where_no_rank_spans_hosts() -> None:
+    (command,) = rendered(placed(LoadBalancing.INTERNAL, [0], per_host=1), ACROSS)
+    assert option(command, "--distributed-executor-backend") == "uni"
+    assert option(command, "--nnodes") is None
+
+
 def test_an_open_placeholder_is_refused() -> None:
     with pytest.raises(BadInput, match="IB_IF"):
         rendered(placed(LoadBalancing.HYBRID, [4, 4]), (*ARGV, "--x", "$IB_IF"))
@@ -105,18 +154,20 @@ def test_processes_of_each_mode() -> None:
         processes_of(node, internal, api_servers=a).total for node, a in zip(internal.nodes, (16, 0), strict=True)
     ]
     assert counts == [34, 17]
+    one = spanning()
+    parts = [processes_of(node, one, api_servers=int(node.serves)) for node in one.nodes]
+    assert [(part.api_servers, part.launchers, part.engine_cores, part.workers) for part in parts] == [
+        (1, 0, 1, 4),
+        (0, 1, 0, 4),
+    ]
 
 
 def files() -> str:
-    parts = []
-    for balancing, counts, per_host in (
-        (LoadBalancing.HYBRID, [4, 4], None),
-        (LoadBalancing.INTERNAL, [0, 0], 1),
-    ):
-        for command in rendered(placed(balancing, counts, per_host)):
-            settings = UnitSettings("trial", "0123456789ab", "/var/lib/bringup/deployments/trial/0123456789ab", "gpu")
-            parts += [command_file(command, settings), unit_file(settings)]
-    return "\n".join(parts)
+    commands = rendered(placed(LoadBalancing.HYBRID, [4, 4]))
+    commands += rendered(placed(LoadBalancing.INTERNAL, [0, 0], 1))
+    commands += rendered(spanning(2), ACROSS)
+    settings = UnitSettings("trial", "0123456789ab", "/var/lib/bringup/deployments/trial/0123456789ab", "gpu")
+    return "\n".join(text for one in commands for text in (command_file(one, settings), unit_file(settings)))
 
 
 def test_golden_files_that_reach_a_host(snapshot: SnapshotAssertion) -> None:

@@ -102,6 +102,21 @@ def test_no_address_is_refused_not_guessed() -> None:
         place(trays, seen, HYBRID)
 
 
+def test_one_rank_over_hosts_takes_its_share_of_each() -> None:
+    trays = hosts(2)
+    layout = replace(HYBRID, tensor_parallel_size=4, pipeline_parallel_size=2, ranks_per_host=1, hosts_per_rank=2)
+    placement = place(trays, facts(trays, [4, 4]), layout)
+    assert placement.load_balancing is LoadBalancing.NONE
+    assert placement.data_parallel_size == 1
+    assert [[rank.index for rank in node.ranks] for node in placement.nodes] == [[0], [0]]
+    assert [node.ranks[0].gpus for node in placement.nodes] == [(0, 1, 2, 3), (0, 1, 2, 3)]
+    assert [node.serves for node in placement.nodes] == [True, False]
+    assert [placement.engine_cores(node) for node in placement.nodes] == [1, 0]
+    assert "1 rank over 2 hosts, TP 4 x PP 2" in placement.reasons[0]
+    with pytest.raises((CheckFailed, Several)):
+        place(trays, facts(trays, [4, 3]), layout)
+
+
 @given(st.integers(1, 16), st.integers(1, 9), st.integers(1, 9), st.sampled_from([1, 2, 4]))
 def test_every_rank_is_placed_once_and_no_gpu_twice(count: int, per_host: int, gpu_count: int, width: int) -> None:
     trays = hosts(count)

@@ -1,0 +1,127 @@
+"""What of a recipe may be launched on a hardware: variant, strategy, and why not. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from inventory.errors import BadInput, BringupError, CheckFailed, raise_all
+from launch.resolve.choice import strategy_for
+from launch.resolve.constraints import applies
+from launch.resolve.gates import (
+    Place,
+    constraint_of,
+    effective_strategies,
+    fits_node,
+    least_nodes,
+    offered,
+    supported,
+)
+
+if TYPE_CHECKING:
+    from launch.catalogue import Found
+
+DEFAULT = "default"
+UNKNOWN_MODEL = "unknown"  # what a recipe resolves to that does not name its checkpoint
+
+
+def variant_for(found: Found, hardware: str) -> str:
+    """The default variant, or where the hardware does not run it the first that it runs."""
+    places = [Place(found.recipe, found.library, key, hardware) for key in (DEFAULT, *found.recipe.variants)]
+    return next((one.variant_key for one in places if offered(one)), DEFAULT)
+
+
+def strategy_of(place: Place, hosts: int) -> str:
+    """The recipe's choice among its layouts for this number of hosts.
+
+    A rank that spans hosts waits for the network at every layer: only where no whole replica fits a host, or no other
+    layout is there. Raises `BadInput` when the recipe has none.
+    """
+    among = [name for name in effective_strategies(place.recipe) if _is_for(place, name, hosts)]
+    whole = [name for name in among if place.library.strategy(name).parallel_flag == "--data-parallel-size"]
+    if hosts > 1 and whole and fits_node(place):
+        among = whole
+    if not among:
+        raise BadInput(
+            f"the recipe has no layout for {hosts} host(s) of {place.hardware}",
+            id="strategy-none",
+            observed=f"strategies {', '.join(effective_strategies(place.recipe))}",
+            required="a strategy of the recipe that this hardware supports on this number of hosts",
+            next_command="the same command with another number of --hosts",
+        )
+    return strategy_for(place, hosts, among)
+
+
+def _is_for(place: Place, name: str, hosts: int) -> bool:
+    wanted = "multi_node" if hosts > 1 else "single_node"
+    enough = least_nodes(place, name) <= hosts
+    return place.library.strategy(name).deploy_type == wanted and supported(place, name) and enough
+
+
+def refuse_unlaunchable(found: Found, place: Place, strategy: str) -> None:
+    """Raise everything that forbids this choice whatever its command line is."""
+    errors: list[BringupError] = []
+    if not offered(place):
+        errors.append(_not_here(found, place))
+    errors += [
+        CheckFailed(
+            f"{found.id} runs from an image only, and this version of bringup launches none",
+            id="image-only",
+            observed=f"{one.why} ({one.source})",
+            required="a released wheel that has the model",
+            next_command="invoke recipes.show --model " + found.id.rpartition("/")[2].lower(),
+        )
+        for one in place.recipe.bringup.constraints
+        if one.image_only and applies(one, place, strategy)
+    ]
+    if place.recipe.model_id(place.variant_key) == UNKNOWN_MODEL:
+        errors.append(
+            BadInput(
+                f"the recipe does not name the checkpoint of {found.id}",
+                id="checkpoint-unknown",
+                observed="no model_id in the recipe: no source of it names one",
+                required="the repository of the weights",
+                next_command=f"set model.model_id in {found.path}",
+            )
+        )
+    if place.recipe.bringup.plugins:
+        errors.append(_needs_plugins(found))
+    raise_all(errors)
+
+
+def _not_here(found: Found, place: Place) -> CheckFailed:
+    return CheckFailed(
+        f"{found.id} does not run on {place.hardware}",
+        id="recipe.hardware",
+        observed=f"hosts are {place.hardware}; {_reason(place)}",
+        required=f"one of {', '.join(_able(place)) or 'the hardware of the recipe'}",
+        next_command="invoke recipes.list",
+    )
+
+
+def _reason(place: Place) -> str:
+    says = place.recipe.meta.hardware.get(place.hardware)
+    if says == "unsupported":
+        return "the recipe says unsupported"
+    if place.variant.supported_hardware and place.hardware not in place.variant.supported_hardware:
+        return f"the variant {place.variant_key} is for {', '.join(place.variant.supported_hardware)}"
+    wanted = [one for one in constraint_of(place.variant) if one]
+    if wanted and place.hardware != "cpu":
+        return f"the variant {place.variant_key} is in {place.variant.precision}, for {' '.join(wanted)}"
+    return "the recipe does not name it"
+
+
+def _able(place: Place) -> list[str]:
+    """Hardware that runs the variant, out of what the recipe or the variant names."""
+    named = {*place.recipe.meta.hardware, *place.variant.supported_hardware}
+    return sorted(one for one in named if offered(replace(place, hardware=one)))
+
+
+def _needs_plugins(found: Found) -> CheckFailed:
+    return CheckFailed(
+        f"{found.id} needs a plugin that bringup does not install",
+        id="plugin-missing",
+        observed=f"bringup.plugins: {', '.join(found.recipe.bringup.plugins)}",
+        required="a recipe without plugins: an environment is made of locked wheels only, and these have no lock",
+        next_command="invoke recipes.show --model " + found.id.rpartition("/")[2].lower(),
+    )

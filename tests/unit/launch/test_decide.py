@@ -1,0 +1,141 @@
+"""From the recipes of ours and facts of hosts to commands: which layout, which variant, and what is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from inventory.errors import BadInput, BringupError, CheckFailed, Several
+from launch.catalogue import Catalogue
+from launch.command import Program
+from launch.decide import Choice, Decision, choose, decide
+from launch.layout import layout_of
+from launch.request import Request
+from launch.requirements import ports_of
+from launch.vllm_args import check
+from tests.unit.launch.gangs import facts, hosts
+
+OURS = Catalogue.of()
+PROGRAM = Program("/s/envs/e/bin/vllm", "/s/weights/m/c", "/s/caches", "model")
+
+
+def request(model: str, *, variant: str | None = None, strategy: str | None = None) -> Request:
+    return Request(model=model, variant=variant, strategy=strategy)
+
+
+def chosen(model: str, count: int, gpus: int, name: str, **wanted: str | None) -> Choice:
+    gang = hosts(count)
+    return choose(OURS.find(model), request(model, **wanted), gang, facts(gang, [gpus] * count, name))
+
+
+def decided(model: str, count: int, gpus: int, name: str, **wanted: str | None) -> Decision:
+    gang, asked = hosts(count), request(model, **wanted)
+    seen = facts(gang, [gpus] * count, name)
+    choice = choose(OURS.find(model), asked, gang, seen)
+    return decide(choice, asked, gang, seen, {host.name: PROGRAM for host in gang})
+
+
+@pytest.mark.parametrize(
+    ("model", "count", "gpus", "name", "strategy", "variant"),
+    [
+        ("deepseek-v4-pro", 2, 4, "NVIDIA GB200", "multi_node_dep", "default"),
+        ("deepseek-v4-pro", 1, 8, "NVIDIA H200", "single_node_dep", "default"),
+        ("kimi-k3", 1, 8, "NVIDIA B300", "single_node_tp", "default"),
+        ("kimi-k3", 2, 4, "NVIDIA GB300", "multi_node_tp", "default"),
+        ("kimi-k3", 2, 8, "NVIDIA H200", "multi_node_tp", "default"),
+        ("qwen3.5", 1, 8, "NVIDIA H200", "single_node_dep", "default"),
+        ("glm-5", 2, 4, "NVIDIA GB200", "multi_node_tp", "default"),
+        ("glm-5", 2, 8, "NVIDIA H200", "multi_node_dep", "default"),
+        ("gpt-oss-120b", 2, 4, "NVIDIA GB200", "multi_node_dep", "default"),
+        ("qwen3.8-flash-next", 1, 8, "NVIDIA B300", "single_node_tep", "default"),
+        ("qwen3.8-2.4t", 2, 4, "NVIDIA GB300", "multi_node_tp", "default"),
+        ("qwen3.8-2.4t", 1, 8, "AMD Instinct MI355X", "single_node_tp", "mxfp4"),
+    ],
+)
+def test_what_is_chosen_where_nothing_is_said(
+    model: str, count: int, gpus: int, name: str, strategy: str, variant: str
+) -> None:
+    decision = decided(model, count, gpus, name)
+    assert (decision.choice.strategy, decision.choice.variant) == (strategy, variant)
+    for command in decision.commands:
+        assert check(command.argv[1:], dict(command.env), decision.choice.vllm) == ()
+
+
+def test_tensor_parallel_over_two_trays() -> None:
+    decision = decided("kimi-k3", 2, 4, "NVIDIA GB300")
+    head, follower = (" ".join(command.argv) for command in decision.commands)
+    assert "--tensor-parallel-size 8 --nnodes 2 --node-rank 0 --master-addr 10.1.0.1 --master-port 13345" in head
+    assert follower.endswith("--distributed-executor-backend mp --headless --served-model-name model")
+    assert [ports_of(node, decision) for node in decision.placement.nodes] == [(8000, 13345), ()]
+    assert decision.api_servers == {"tray1": 1, "tray2": 0}
+
+
+def test_tensor_by_pipeline_over_four_trays() -> None:
+    decision = decided("kimi-k3", 4, 4, "NVIDIA GB300", strategy="multi_node_tp_pp")
+    for rank, command in enumerate(decision.commands):
+        words = " ".join(command.argv)
+        assert f"--tensor-parallel-size 4 --pipeline-parallel-size 4 --nnodes 4 --node-rank {rank} " in words
+        assert ("--headless" in command.argv) == bool(rank)
+
+
+def test_another_variant_than_the_default_is_said() -> None:
+    decision = decided("qwen3.8-2.4t", 1, 8, "AMD Instinct MI355X")
+    assert "variant mxfp4: Inferact/Qwen3.8-2.4T-A95B-MXFP4" in decision.placement.reasons
+
+
+def ids(error: BringupError) -> set[str]:
+    return {one.id for one in error.errors} if isinstance(error, Several) else {error.id}
+
+
+@pytest.mark.parametrize(
+    ("model", "count", "gpus", "name", "wanted", "id_", "words"),
+    [
+        ("kimi-k3.1-pro", 2, 4, "NVIDIA GB300", {}, "image-only", "kimi-k31"),
+        ("mistral-large-4", 1, 8, "NVIDIA B200", {}, "image-only", "mistral-large-4"),
+        ("mistral-large-4", 1, 8, "NVIDIA B200", {}, "checkpoint-unknown", "names one"),
+        ("ernie", 1, 8, "NVIDIA H200", {}, "plugin-missing", "vLLM-ERNIE"),
+        ("ernie", 1, 8, "AMD Instinct MI355X", {}, "recipe.hardware", "unsupported"),
+        (
+            "deepseek-v4-pro",
+            1,
+            8,
+            "NVIDIA H200",
+            {"variant": "nvfp4"},
+            "recipe.hardware",
+            "for NVIDIA blackwell",
+        ),
+        ("minimax-m3", 1, 8, "NVIDIA H200", {"variant": "mxfp4"}, "recipe.hardware", "is for mi355x"),
+        ("kimi-k3", 1, 4, "NVIDIA GB300", {}, "strategy-none", "strategies"),
+        ("kimi-k3", 1, 8, "NVIDIA B300", {"variant": "fp9"}, "variant-unknown", "fp9"),
+        ("kimi-k3", 1, 8, "NVIDIA B300", {"strategy": "x"}, "strategy-unknown", "x"),
+        ("gpt-oss-120b", 1, 8, "NVIDIA L4", {}, "recipe.hardware", "does not name it"),
+    ],
+)
+def test_refused_before_anything_is_rendered(
+    model: str, count: int, gpus: int, name: str, wanted: dict[str, str], id_: str, words: str
+) -> None:
+    with pytest.raises(BringupError) as caught:
+        chosen(model, count, gpus, name, **wanted)
+    assert isinstance(caught.value, BadInput | CheckFailed | Several)
+    assert id_ in ids(caught.value)
+    assert words in str(caught.value)
+    assert all(word in str(caught.value) for word in ("observed:", "required:", "next:"))
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        ("--data-parallel-size 8 --data-parallel-rank 0", "external load balancing"),
+        ("--data-parallel-size 8 --data-parallel-multi-port-external-lb", "external load balancing"),
+        ("--data-parallel-size 8 --data-parallel-backend ray", "Ray"),
+        ("--tensor-parallel-size 8 --distributed-executor-backend ray", "Ray"),
+        ("--data-parallel-size 8 --nnodes 2", "would infer"),
+        ("--tensor-parallel-size 8 --nnodes 4", "over 4 hosts, and there are 2"),
+        ("--tensor-parallel-size 5 --nnodes 2", "cannot be divided"),
+        ("--tensor-parallel-size 8", "one host's layout for 2 hosts"),
+    ],
+)
+def test_modes_that_are_not_launched_say_why(words: str, reason: str) -> None:
+    choice = chosen("gpt-oss-120b", 2, 4, "NVIDIA GB200")
+    with pytest.raises(BadInput, match=reason) as caught:
+        layout_of(choice, Request(model="m"), ["m", *words.split()], 2)
+    assert caught.value.id == "strategy-unsupported"
