@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from inventory.facts.base import Maybe, Unknown, is_known
-from inventory.facts.cpulist import format_list
 from launch.remarks import remarks
-from launch.sizes import size
+from launch.sizes import cpu_set, size
 
 if TYPE_CHECKING:
     from inventory.facts.host import (
@@ -95,8 +94,8 @@ def _processor(facts: HostFacts) -> Iterator[Branch]:
         return
     cpu = facts.cpu
     yield Branch(f"{cpu.sockets}x {cpu.model or 'unnamed'}")
-    yield Branch(f"{cpu.physical_cores_machine} physical cores, CPUs {format_list(cpu.online)}")
-    yield Branch(f"{cpu.physical_cores} may be used, CPUs {format_list(cpu.allowed)}")
+    yield Branch(f"{cpu.physical_cores_machine} physical cores, CPUs {cpu_set(cpu.online)}")
+    yield Branch(f"{cpu.physical_cores} may be used, CPUs {cpu_set(cpu.allowed)}")
     if is_known(facts.cpu_flags):
         wide = [flag for flag in facts.cpu_flags if flag.startswith(("avx", "amx", "sve", "bf16", "i8mm"))]
         yield Branch(f"{len(facts.cpu_flags)} flags: {' '.join(wide)}")
@@ -122,14 +121,14 @@ def _nodes(facts: HostFacts) -> Iterator[Branch]:
         )
         yield Branch(_node(node), twigs)
     if empty:
-        yield Branch(f"NUMA nodes without CPUs and memory: {format_list(tuple(empty))}")
+        yield Branch(f"NUMA nodes without CPUs and memory: {cpu_set(tuple(empty))}")
 
 
 def _node(node: NumaNode) -> str:
     limits = "" if node.allowed else ", not allowed to us"
     if node.cpus:
-        return f"NUMA node {node.id}: CPUs {format_list(node.cpus)}, {size(node.memory_bytes)}{limits}"
-    of = f" near node {format_list(node.near)}" if node.near else ""
+        return f"NUMA node {node.id}: CPUs {cpu_set(node.cpus)}, {size(node.memory_bytes)}{limits}"
+    of = f" near node {cpu_set(node.near)}" if node.near else ""
     return f"NUMA node {node.id}: no CPUs, {size(node.memory_bytes)}{of}{limits}"
 
 
@@ -228,9 +227,7 @@ def _simulated(simulated: bool) -> str:  # noqa: FBT001  (a word for a flag)
 def _opinion(second: SecondOpinion) -> Iterator[Branch]:
     yield Branch(f"asked in {second.python}")
     if second.physical_cores_machine is not None:
-        yield Branch(
-            f"psutil: {second.physical_cores_machine} physical cores, CPUs {format_list(second.allowed or ())}"
-        )
+        yield Branch(f"psutil: {second.physical_cores_machine} physical cores, CPUs {cpu_set(second.allowed or ())}")
     yield Branch("py-cpuinfo: " + (f"{len(second.flags)} flags" if second.flags is not None else "not there"))
 
 

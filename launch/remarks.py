@@ -47,7 +47,7 @@ def _unknown(facts: HostFacts) -> Iterator[str]:
     for field in dataclasses.fields(facts):
         fact = getattr(facts, field.name)
         if isinstance(fact, Unknown) and fact.why != "not-asked":
-            yield f"{field.name.replace('_', ' ')} {fact}"
+            yield f"{field.name.replace('_', ' ')} unknown: {fact.detail or fact.why}"
 
 
 def _of_gpus(gpus: Gpus) -> Iterator[str]:

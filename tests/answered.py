@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TypeAlias
 
+from inventory.facts import saved
 from inventory.facts.answers import Answers, unframe
 from inventory.facts.bundle import read
 from inventory.facts.host import HostFacts
@@ -56,16 +57,17 @@ def answers(items: Mapping[str, Said], ends: Mapping[str, int] | None = None) ->
 
 
 def fixture(host: str) -> dict[str, Said]:
-    """A host under tests/fixtures/hosts: a file `section.item` for each command, holding what it printed.
+    """A host of the bundle tests/fixtures/hosts: a file `section.item` for each command, holding what it printed.
 
-    `FAILED` holds `section.item STATUS stderr` of the commands that failed.
+    ANSWER.json tells the commands that failed; a new file that it does not list yet counts as a success.
     """
     folder = HOSTS / host
-    items: dict[str, Said] = {path.name: path.read_bytes() for path in folder.iterdir() if path.name.islower()}
-    failed = folder / "FAILED"
-    for line in failed.read_text().splitlines() if failed.exists() else ():
-        name, status, message = line.split(" ", 2)
-        items[name] = (int(status), message)
+    items: dict[str, Said] = {path.name: path.read_bytes() for path in folder.iterdir() if "." in path.name}
+    told = saved.HostAnswer.model_validate_json(items.pop(saved.ANSWER))
+    for section, said in told.sections.items():
+        for item, ended in said.items.items():
+            if ended.status or ended.empty:
+                items[f"{section}.{item}"] = (ended.status, ended.err)
     return items
 
 

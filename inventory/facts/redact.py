@@ -25,7 +25,7 @@ UUID = re.compile(rb"(?<![0-9A-Za-z])([0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3})-([0-
 MAC = re.compile(rb"(?<![0-9A-Za-z:])(?:[0-9a-fA-F]{2}:){5,}[0-9a-fA-F]{2}(?![0-9A-Za-z:])")
 KEPT_MAC = re.compile(rb"(?:00:)+00|(?:ff:)+ff|(?:00:){5,}01|02:00:00:00:.*")
 # The half of an IPv6 address that is made of a MAC.
-EUI64 = re.compile(rb"(?<=:)[0-9a-fA-F]{1,4}:[0-9a-fA-F]{0,2}ff:fe[0-9a-fA-F]{2}:[0-9a-fA-F]{1,4}(?![0-9A-Za-z:])")
+EUI64 = re.compile(rb"(?<=:)(?:[0-9a-fA-F]{1,4}:)?[0-9a-fA-F]{0,2}ff:fe[0-9a-fA-F]{2}:[0-9a-fA-F]{1,4}(?![0-9A-Za-z:])")
 KEPT_EUI64 = re.compile(rb"0:ff:fe00:.*")
 GUID = re.compile(rb"(guid\W{0,3}\s*(?:0x)?)(" + HEX4 + rb"(?::" + HEX4 + rb"){3}|[0-9a-fA-F]{16})\b", re.IGNORECASE)
 GID = re.compile(rb"(\bfe80(?::0000){3}:)(" + HEX4 + rb"(?::" + HEX4 + rb"){3})\b")
@@ -33,7 +33,7 @@ KEPT_GUID = re.compile(rb"0000:?0000:?0000:?" + HEX4)
 UNIQUE_ID = re.compile(rb"(\bunique_id (?:0x)?)([1-9][0-9]{6,19})\b")
 SERIAL = re.compile(
     rb"(<[\w.-]*serial[\w.-]*>\s*|\"[\w /.-]*serial[\w /.-]*\"\s*:\s*\"?"
-    rb"|^[ \t]*[\w /.-]*\bserial(?: number| no\.?)?\s*:[ \t]*)"
+    rb"|^[\w \t/.-]*\bserial(?: number| no\.?)?\s*:[ \t]*)"
     rb"([^<\"\s,}]+)",
     re.IGNORECASE | re.MULTILINE,
 )
