@@ -32,6 +32,7 @@ class Unknown:
         return f"unknown ({self.why}{': ' + self.detail if self.detail else ''})"
 
 
+NOT_ASKED = Unknown(Why.NOT_ASKED)
 T = TypeVar("T")
 Maybe: TypeAlias = T | Unknown
 

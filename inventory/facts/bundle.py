@@ -14,6 +14,8 @@ from inventory.facts.gpu.none import read_gpus
 from inventory.facts.host import HostFacts
 from inventory.facts.network import read_listeners, read_network
 from inventory.facts.numa import read_memory, read_numa
+from inventory.facts.opinion import read_flags, read_opinion
+from inventory.facts.rdma import read_rdma
 from inventory.facts.software import read_software
 from inventory.facts.system import Sent, is_simulated, read_system
 
@@ -22,7 +24,15 @@ T = TypeVar("T")
 
 def read(answer: bytes, *, host: str, noise: bytes, seconds: float, sent_at: float, received_at: float) -> HostFacts:
     """Every fact, or why it is unknown. Never raises, whatever `answer` holds."""
-    answers = unframe(answer)
+    return read_answers(
+        unframe(answer), host=host, noise=noise, seconds=seconds, sent_at=sent_at, received_at=received_at
+    )
+
+
+def read_answers(
+    answers: Answers, *, host: str, noise: bytes, seconds: float, sent_at: float, received_at: float
+) -> HostFacts:
+    """The same of an answer that was taken apart already, such as a saved one."""
     sent = Sent(sent_at, received_at)
     numa = attempt(read_numa, answers)
     file_systems = attempt(read_file_systems, answers)
@@ -41,6 +51,9 @@ def read(answer: bytes, *, host: str, noise: bytes, seconds: float, sent_at: flo
         noise=first_line(noise)[:80],
         seconds=seconds,
         simulated=is_simulated(answers),
+        rdma=attempt(read_rdma, answers),
+        cpu_flags=attempt(read_flags, answers),
+        second_opinion=attempt(read_opinion, answers),
     )
 
 

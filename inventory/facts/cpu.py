@@ -27,11 +27,17 @@ class Position:
     book: str = ""
     package: str = ""
     core: str = ""
-    siblings: tuple[int, ...] = ()
+    siblings: tuple[int, ...] = ()  # CPUs of this core
+    package_siblings: tuple[int, ...] = ()  # CPUs of this package
 
     @property
-    def socket(self) -> tuple[str, str, str]:
-        return self.drawer, self.book, self.package
+    def socket(self) -> object:
+        """What names a package: its CPUs where the kernel lists them; ids may be -1, or repeat in books and drawers."""
+        return self.package_siblings or (self.drawer, self.book, self.package)
+
+    @property
+    def has_socket(self) -> bool:
+        return bool(self.package_siblings or self.package)
 
 
 def read_cpu(answers: Answers) -> Maybe[Cpu]:
@@ -39,21 +45,45 @@ def read_cpu(answers: Answers) -> Maybe[Cpu]:
     online = read_online(answers)
     if isinstance(online, Unknown):
         return online
-    allowed = answers.text("processor.allowed")
+    allowed = read_allowed(answers, online)
     if isinstance(allowed, Unknown):
         return allowed
     positions = read_positions(answers)
-    usable = tuple(sorted(set(online) & set(parse_list(allowed))))
-    if not usable:
-        return Unknown(Why.UNREADABLE, f"allowed CPUs {allowed.strip()[:60]!r}, none of them online")
+    packages = read_packages(positions, online)
     return Cpu(
         model=read_model(answers),
-        sockets=len({positions[cpu].socket for cpu in online if cpu in positions and positions[cpu].package}),
+        sockets=len(packages),
         online=online,
-        allowed=usable,
-        physical_cores=count_cores(positions, usable),
+        allowed=allowed,
+        physical_cores=count_cores(positions, allowed),
         physical_cores_machine=count_cores(positions, online),
+        packages=packages,
     )
+
+
+def read_packages(positions: Mapping[int, Position], online: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
+    """The online CPUs of each socket, by their first CPU; none where the kernel knows no sockets."""
+    found: dict[object, list[int]] = {}
+    for cpu in online:
+        position = positions.get(cpu, Position())
+        if position.has_socket:
+            found.setdefault(position.socket, []).append(cpu)
+    return tuple(tuple(cpus) for cpus in found.values())
+
+
+def read_allowed(answers: Answers, online: tuple[int, ...]) -> Maybe[tuple[int, ...]]:
+    """The online CPUs of our affinity and our cpuset; a cgroup without a cpuset of its own narrows nothing."""
+    item = answers.item("processor.allowed")
+    if isinstance(item, Unknown):
+        return item
+    if item.status != 0 and not item.missing_file:
+        return item.reason
+    cpuset = answers.text("processor.cpuset")
+    lists = [item.text, "" if isinstance(cpuset, Unknown) else cpuset]
+    usable = set(online).intersection(*(parse_list(text) for text in lists if text.strip()))
+    if not usable:
+        return Unknown(Why.UNREADABLE, f"allowed CPUs {item.text.strip()[:60]!r}, none of them online")
+    return tuple(sorted(usable))
 
 
 def read_online(answers: Answers) -> Maybe[tuple[int, ...]]:
@@ -96,6 +126,10 @@ def placed(position: Position, field: str, value: str) -> Position:
             return replace(position, siblings=parse_list(value))
         case "thread_siblings":
             return replace(position, siblings=parse_mask(value))
+        case "core_siblings_list":
+            return replace(position, package_siblings=parse_list(value))
+        case "core_siblings":
+            return replace(position, package_siblings=parse_mask(value))
         case "physical_package_id" | "core_id" | "book_id" | "drawer_id":
             # -1: the kernel does not know.
             return position if value.startswith("-") else with_id(position, field, value)
@@ -125,7 +159,7 @@ def core_of(cpu: int, position: Position) -> object:
     if position.siblings:
         return position.siblings
     if position.core:
-        return (*position.socket, position.core)
+        return position.socket, position.core
     return cpu
 
 
@@ -133,7 +167,7 @@ def read_model(answers: Answers) -> str:
     """The model's name; empty if nobody tells it. lscpu knows ARM's names, which /proc/cpuinfo does not hold."""
     for name, pattern in (
         ("processor.lscpu", r"(?m)^\s*(?:BIOS )?Model name:\s*(.+)$"),
-        ("processor.cpuinfo", r"(?m)^(?:model name|cpu|Processor|Hardware)\s*:\s*(.+)$"),
+        ("processor.cpuinfo", r"(?m)^(?:model name|Model Name|cpu|uarch|Processor|Hardware)\s*:\s*(.+)$"),
     ):
         text = answers.text(name)
         found = () if isinstance(text, Unknown) else re.finditer(pattern, text)

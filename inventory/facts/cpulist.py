@@ -51,3 +51,11 @@ def format_list(members: tuple[int, ...]) -> str:
         else:
             runs.append([member, member])
     return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in runs)
+
+
+def run_lengths(text: str) -> tuple[int, ...]:
+    """How many CPUs each part of a list holds: `"0-47,96-143"` → (48, 48); empty for what is no list."""
+    try:
+        return tuple(len(parse_range(part)) for part in text.split(","))
+    except ValueError:
+        return ()

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 from inventory.facts.answers import Answers, Item
 from inventory.facts.base import Maybe, Unknown, Why
 from inventory.facts.host import FileSystem
+from inventory.facts.jsontext import Fields, parse_object
 
 ROW = re.compile(r"(?m)^.*\s(\d{1,18}|-)\s+(\d{1,18}|-)\s+(\d{1,18}|-)\s+(?:\d{1,3}%|-)\s+(/.*)$")
 
@@ -46,15 +48,46 @@ def file_system(asked: str, item: Item, types: dict[str, str]) -> FileSystem | N
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Mount:
+    point: str
+    type: str
+    source: str
+
+
 def mount_types(mountinfo: str) -> dict[str, str]:
     """File system type by mount point; a later mount hides an earlier one."""
-    types = {}
-    for line in mountinfo.splitlines():
-        mount, _, source = line.partition(" - ")
-        words = mount.split()
-        if len(words) > 4 and source:
-            types[unescape(words[4])] = source.split()[0]
-    return types
+    return {mount.point: mount.type for mount in parse_mountinfo(mountinfo)}
+
+
+def parse_mountinfo(text: str) -> tuple[Mount, ...]:
+    """/proc/PID/mountinfo, in its order: the fields before ` - ` vary in number."""
+    mounts = []
+    for line in text.splitlines():
+        before, _, after = line.partition(" - ")
+        words, end = before.split(), after.split()
+        if len(words) > 4 and len(end) > 1:
+            mounts.append(Mount(unescape(words[4]), end[0], unescape(end[1])))
+    return tuple(mounts)
+
+
+@dataclass(frozen=True, slots=True)
+class FoundMount:
+    """A line of `findmnt -J`: sizes as rounded texts; `source` may name a folder of its file system in brackets."""
+
+    target: str
+    source: str
+    type: str
+    size: str
+    used: str
+    available: str
+    used_share: str
+
+
+def parse_findmnt(text: str) -> tuple[FoundMount, ...]:
+    answer = parse_object(text) or Fields({})
+    keys = ("target", "source", "fstype", "size", "used", "avail", "use%")
+    return tuple(FoundMount(*(one.text(key) for key in keys)) for one in answer.objects("filesystems"))
 
 
 def unescape(text: str) -> str:

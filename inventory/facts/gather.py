@@ -13,8 +13,9 @@ from importlib import resources
 from pathlib import PurePosixPath
 
 from inventory.facts import gpu
-from inventory.facts.bundle import read
+from inventory.facts.answers import unframe
 from inventory.facts.host import HostFacts
+from inventory.facts.raw import RawAnswer
 from inventory.quoting import quote
 from inventory.transport.base import Transport
 
@@ -27,6 +28,7 @@ SECTIONS: tuple[tuple[str, float], ...] = (
     ("processor", 0.5),
     ("pci", 0.5),
     ("network", 0.5),
+    ("rdma", 0.5),
     ("listeners", 0.5),
     ("disks", 0.5),
     ("software", 0.5),
@@ -35,6 +37,7 @@ SECTIONS: tuple[tuple[str, float], ...] = (
     ("state", 0.5),
     ("deployments", 0.5),
 )
+OPINION = ("opinion", 0.5)
 PIECES = (
     "sh/items",
     "sh/system",
@@ -42,6 +45,7 @@ PIECES = (
     "sh/pci",
     *gpu.PIECES,
     "sh/network",
+    "sh/rdma",
     "sh/disks",
     "sh/software",
     "sh/deployment_processes",
@@ -54,7 +58,8 @@ class Asked:
     """What to look at besides what every host is asked.
 
     `paths` are absolute; `state_dir`, /tmp and /dev/shm are always among them. `addresses` (or names) are those of the
-    other hosts: the routes to them. `seconds` is the longest that any section may take. Raises `ValueError` for a
+    other hosts: the routes to them. `opinion`: ask psutil and py-cpuinfo too (see opinion.py), in the environment of
+    the ranks, else in one of `pythons`. `seconds` is the longest that any section may take. Raises `ValueError` for a
     path or an address that cannot be one.
     """
 
@@ -62,9 +67,11 @@ class Asked:
     paths: tuple[str, ...] = ()
     addresses: tuple[str, ...] = ()
     seconds: int = 20
+    opinion: bool = False
+    pythons: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        for path in (self.state_dir, *self.paths):
+        for path in (self.state_dir, *self.paths, *self.pythons):
             if not PurePosixPath(path).is_absolute() or not path.isprintable():
                 raise ValueError(f"not an absolute path: {path!r}")
         for address in self.addresses:
@@ -72,6 +79,10 @@ class Asked:
                 raise ValueError(f"not an address or a host name: {address!r}")
         if self.seconds < 1:
             raise ValueError(f"a deadline of {self.seconds} s")
+
+    @property
+    def sections(self) -> tuple[tuple[str, float], ...]:
+        return (*SECTIONS, OPINION) if self.opinion else SECTIONS
 
     @property
     def all_paths(self) -> tuple[str, ...]:
@@ -91,7 +102,7 @@ def piece(name: str) -> str:
 
 def script(asked: Asked) -> str:
     """The script that gathers everything: POSIX sh, the same for every host that is asked the same."""
-    starts = "".join(f"section {name} {deadline(asked, share)}\n" for name, share in SECTIONS)
+    starts = "".join(f"section {name} {deadline(asked, share)}\n" for name, share in asked.sections)
     return "\n".join(
         (
             f"whole_seconds={asked.whole_seconds}",
@@ -115,9 +126,15 @@ def sections(asked: Asked) -> str:
             calls("asked_paths", asked.all_paths),
             calls("asked_addresses", asked.addresses),
             *(piece(name) for name in PIECES),
+            *(opinion(asked) if asked.opinion else ()),
             '"$1"\n',
         )
     )
+
+
+def opinion(asked: Asked) -> tuple[str, ...]:
+    program = resources.files("inventory.facts").joinpath("sh/opinion.py").read_text(encoding="utf-8")
+    return f"opinion_program={quote(program)}", calls("asked_pythons", asked.pythons), piece("sh/opinion")
 
 
 def calls(name: str, words: tuple[str, ...]) -> str:
@@ -127,12 +144,17 @@ def calls(name: str, words: tuple[str, ...]) -> str:
 
 
 def gather(transport: Transport, asked: Asked, *, sudo: bool = False) -> HostFacts:
+    """The facts of `ask`."""
+    return ask(transport, asked, sudo=sudo).facts()
+
+
+def ask(transport: Transport, asked: Asked, *, sudo: bool = False) -> RawAnswer:
     """Ask the host everything; raises `HostUnreachable` if it does not answer."""
     sent_at = time.time()
     done = transport.run(script(asked), timeout=asked.whole_seconds + 10, sudo=sudo)
-    return read(
-        done.stdout,
+    return RawAnswer(
         host=transport.host,
+        answers=unframe(done.stdout),
         noise=done.noise,
         seconds=done.seconds,
         sent_at=sent_at,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from inventory.facts.base import Maybe, Unknown, Why
+from inventory.facts.base import NOT_ASKED, Maybe, Unknown, Why
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +35,7 @@ class Cpu:
     allowed: tuple[int, ...]
     physical_cores: int  # over online and allowed CPUs
     physical_cores_machine: int  # over all online CPUs
+    packages: tuple[tuple[int, ...], ...] = ()  # the online CPUs of each socket
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,10 @@ class NumaNode:
     id: int
     cpus: tuple[int, ...]  # empty: a memory-only node (HBM, CXL)
     memory_bytes: int
+    allowed: bool = True  # a process we start may take memory from it
+    near: tuple[
+        int, ...
+    ] = ()  # of a memory-only node: the nodes whose CPUs it belongs to, none if to no particular ones
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +94,40 @@ class Network:
     interfaces: tuple[Interface, ...]
     routes: tuple[Route, ...]  # to every address that was asked for
     ephemeral_ports: tuple[int, int]  # net.ipv4.ip_local_port_range, inclusive
+
+
+@dataclass(frozen=True, slots=True)
+class RdmaPort:
+    """Texts as their source prints them. Its kind is `link_layer`: Ethernet ports have an InfiniBand transport too."""
+
+    number: int
+    state: str = ""
+    physical_state: str = ""
+    rate: str = ""
+    link_layer: str = ""
+
+    @property
+    def is_active(self) -> bool:
+        return "ACTIVE" in self.state.upper()
+
+    @property
+    def gigabits(self) -> float | None:
+        digits = self.rate.partition(" ")[0]
+        return float(digits) if digits.replace(".", "", 1).isdecimal() else None
+
+
+@dataclass(frozen=True, slots=True)
+class RdmaDevice:
+    """`card` is the system image GUID: two devices with one are two ports of one card."""
+
+    name: str
+    type: str = ""
+    firmware: str = ""
+    board: str = ""
+    card: str = ""
+    numa_node: int | None = None
+    netdevs: tuple[str, ...] = ()
+    ports: tuple[RdmaPort, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +215,16 @@ class RunningDeployment:
 
 
 @dataclass(frozen=True, slots=True)
+class SecondOpinion:
+    """What psutil and py-cpuinfo say in `python`, an interpreter on the host; None: that library is not there."""
+
+    python: str
+    physical_cores_machine: int | None
+    allowed: tuple[int, ...] | None
+    flags: tuple[str, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
 class HostFacts:
     """All facts of one host. `noise`: what the login printed around our answer (first 80 characters)."""
 
@@ -193,6 +242,9 @@ class HostFacts:
     noise: str
     seconds: float
     simulated: bool = False  # a lab host: its hardware is made up
+    rdma: Maybe[tuple[RdmaDevice, ...]] = NOT_ASKED
+    cpu_flags: Maybe[tuple[str, ...]] = Unknown(Why.NOT_ASKED)  # as the kernel lists them; asked by probe alone
+    second_opinion: Maybe[SecondOpinion] = NOT_ASKED
 
     def file_system(self, path: str) -> Maybe[FileSystem]:
         """What `path` lies on; `path` must have been asked for. One on a server that hangs is unknown alone."""

@@ -44,12 +44,16 @@ def as_objects(value: object) -> tuple[Fields, ...]:
 def parse(text: str) -> object:
     """The first JSON value in `text`, None if there is none. What follows it (a legend, another value) is left."""
     starts = [at for at in (text.find("{"), text.find("[")) if at >= 0]
-    if not starts:
-        return None
+    return parse_at(text, min(starts))[0] if starts else None
+
+
+def parse_at(text: str, start: int) -> tuple[object, int]:
+    """The value that begins at `start` and where it ends; None if there is none."""
     try:
-        return json.JSONDecoder().raw_decode(text, min(starts))[0]
+        value, end = json.JSONDecoder().raw_decode(text, start)
     except (ValueError, RecursionError):
-        return None
+        return None, start
+    return value, end
 
 
 def parse_object(text: str) -> Fields | None:

@@ -113,3 +113,11 @@ def table_entry(line: str) -> Listener | None:
     packed = b"".join(words)
     address: IPv4Address | IPv6Address = ip_address(packed)
     return Listener(address=str(address), port=int(match[2], 16), process=None)
+
+
+def parse_netstat(text: str) -> tuple[Interface, ...]:
+    """`netstat -i`, as reports show it: flag R (running) is a carrier. Addresses and speed are not told."""
+    return tuple(
+        Interface(name=name, state="up" if "R" in flags else "down", mtu=int(mtu), addresses=(), speed_mbit=None)
+        for name, mtu, flags in re.findall(r"(?m)^(\S+)\s+(\d{1,6})\s+\d+ .*\s([A-Z]+)\s*$", text)
+    )

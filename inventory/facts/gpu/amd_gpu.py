@@ -15,6 +15,7 @@ class AmdGpu:
     pci_address: str  # normalised; empty where not told
     numa_node: int | None
     gfx: str | None  # "gfx942"
+    cpus: tuple[int, ...] = ()  # near ones, by the mask: the list that stands beside it can be wrong
 
 
 @dataclass(frozen=True, slots=True)

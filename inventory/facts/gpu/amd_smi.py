@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 from inventory.facts.base import Maybe, Unknown, Why
+from inventory.facts.cpulist import parse_mask
 from inventory.facts.gpu.amd_gpu import AmdAnswer, AmdGpu
 from inventory.facts.gpu.pci import normalise
 from inventory.facts.gpu.quantity import parse_bytes, told
-from inventory.facts.jsontext import Fields, as_objects, parse
+from inventory.facts.jsontext import Fields, as_objects, parse, parse_at
 
 NUMBER_OF_VERSION = re.compile(r"\d+(?:\.\d+)+\S*")
 
@@ -43,7 +45,20 @@ def amd_gpu(static: Fields, listed: Fields) -> AmdGpu:
         pci_address=address(static.object("bus").text("bdf") or listed.text("bdf")),
         numa_node=numa.number("node"),
         gfx=told(asic.text("target_graphics_version")),
+        cpus=masked_cpus(numa.object("cpu_affinity")),
     )
+
+
+def masked_cpus(lists: Fields) -> tuple[int, ...]:
+    """`cpu_list_0`, `cpu_list_1`, ... each hold a mask of 64 CPUs."""
+    numbers = (key.removeprefix("cpu_list_") for key in lists.members)
+    found = [
+        64 * int(number) + cpu
+        for number in numbers
+        if number.isdecimal() and len(number) < 4
+        for cpu in parse_mask(lists.object(f"cpu_list_{number}").text("bitmask") or "0")
+    ]
+    return tuple(sorted(found))
 
 
 def amount(fields: Fields, key: str) -> int | None:
@@ -58,3 +73,60 @@ def address(text: str) -> str:
         return normalise(text)
     except ValueError:
         return ""
+
+
+def parse_documents(text: str) -> tuple[tuple[Fields, ...], ...]:
+    """The lists of an answer of several JSON values one after another; a legend below them is left."""
+    documents = []
+    while (at := text.find("[")) >= 0:
+        value, end = parse_at(text, at)
+        if value is None:
+            break
+        documents.append(as_objects(value))
+        text = text[end:]
+    return tuple(documents)
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    type: str
+    status: str | None = None
+    weight: int | None = None
+    hops: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Links:
+    """`amd-smi topology --json`: PCI address by GPU where told, links by pair; `form`: which of its two forms."""
+
+    gpus: dict[int, str | None]
+    links: dict[tuple[int, int], Link]
+    form: str
+
+
+def parse_links(text: str) -> Links:
+    """The older form has a map `gpu_N` for each property, the newer a list of links."""
+    entries = gpu_entries(text)
+    gpus = {entry.number("gpu") or 0: entry.text("bdf") or None for entry in entries}
+    newer = any(entry.objects("links") for entry in entries)
+    read = listed_links if newer else mapped_links
+    found = {(entry.number("gpu") or 0, other): link for entry in entries for other, link in read(entry).items()}
+    return Links(gpus, found, "links list" if newer else "gpu_N maps")
+
+
+def listed_links(entry: Fields) -> dict[int, Link]:
+    return {
+        one.number("gpu") or 0: Link(one.text("link_type"), one.text("link_status") or None)
+        for one in entry.objects("links")
+    }
+
+
+def mapped_links(entry: Fields) -> dict[int, Link]:
+    types = entry.object("link_type")
+    return {
+        int(key.removeprefix("gpu_")): Link(
+            types.text(key), weight=entry.object("weight").number(key), hops=entry.object("hops").number(key)
+        )
+        for key in types.members
+        if key.removeprefix("gpu_").isdecimal()
+    }

@@ -35,6 +35,11 @@ class KfdNode:
         return f"{domain:08x}:{location >> 8 & 0xFF:02x}:{location >> 3 & 0x1F:02x}.{location & 7}"
 
     @property
+    def card(self) -> object:
+        """What its partitions have in common: an id of the card where it has one, else its place on the bus."""
+        return self.properties.get("unique_id") or self.pci_address.partition(".")[0]
+
+    @property
     def gfx(self) -> str:
         """`gfx_target_version` 90402 is gfx942: two decimal digits each, the last two hexadecimal in the name."""
         version = self.properties.get("gfx_target_version", 0)

@@ -6,13 +6,23 @@ from inventory.facts.answers import Answers
 from inventory.facts.base import Maybe, Unknown, Why
 from inventory.facts.gpu.nvidia_csv import parse_capabilities, parse_csv, parse_listing
 from inventory.facts.gpu.nvidia_failures import find_failure
-from inventory.facts.gpu.nvidia_xml import NvidiaAnswer, NvidiaGpu, parse_xml
+from inventory.facts.gpu.nvidia_gpu import NvidiaAnswer, NvidiaGpu
+from inventory.facts.gpu.nvidia_table import parse_table
+from inventory.facts.gpu.nvidia_text import parse_text
+from inventory.facts.gpu.nvidia_xml import parse_xml
 from inventory.facts.gpu.pci import NVIDIA, PciDevice, gpus_of
 from inventory.facts.gpu.topology import Affinity, cpu_node, parse_affinities
 from inventory.facts.host import Gpu, Gpus, NumaNode
 from inventory.facts.system import is_simulated
 
-ANSWERS = (("nvidia.xml", parse_xml), ("nvidia.csv", parse_csv), ("nvidia.list", parse_listing))
+# The fullest first. The table is the last resort: it cuts names.
+ANSWERS = (
+    ("nvidia.xml", parse_xml),
+    ("nvidia.text", parse_text),
+    ("nvidia.csv", parse_csv),
+    ("nvidia.table", parse_table),
+    ("nvidia.list", parse_listing),
+)
 
 
 def read_nvidia(answers: Answers, pci: tuple[PciDevice, ...], nodes: tuple[NumaNode, ...]) -> Maybe[Gpus]:

@@ -18,9 +18,10 @@ nvidia_xml() {
 
 # Old drivers and cut-down builds have no XML; a broken one tells more in its other answers.
 nvidia_otherwise() {
-    item csv nvidia-smi --query-gpu=index,name,uuid,memory.total,pci.bus_id,driver_version --format=csv
-    item list nvidia-smi -L
     item text nvidia-smi -q
+    item csv nvidia-smi --query-gpu=index,name,uuid,memory.total,pci.bus_id,driver_version --format=csv
+    item table nvidia-smi
+    item list nvidia-smi -L
     item kernel nvidia_kernel_log
 }
 

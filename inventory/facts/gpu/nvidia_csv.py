@@ -6,22 +6,27 @@ import csv
 import re
 
 from inventory.facts.base import Maybe, Unknown, Why
-from inventory.facts.gpu.nvidia_xml import NvidiaAnswer, NvidiaGpu, pci_address
-from inventory.facts.gpu.quantity import parse_bytes, told
+from inventory.facts.gpu.nvidia_gpu import NvidiaAnswer, NvidiaGpu, pci_address
+from inventory.facts.gpu.quantity import told
 
-LISTED = re.compile(r"(?m)^GPU (\d{1,3}): (.+?) \(UUID: ([^)]+)\)\s*$")
+LISTED = re.compile(r"(?m)^GPU \d{1,3}: (.+?) \(UUID: ([^)]+)\)[ \t]*$")
+HEADER = re.compile(r"\b(?:name|index|uuid|pci\.bus_id|memory\.total|[a-z_]+\.[a-z_.]+)\b")
+NAME = re.compile(r"NVIDIA|GeForce|Tesla|Quadro|GRID|TITAN|RTX|GTX")
+SLICE = re.compile(r"(?m)^\s+MIG (\S+)\s+Device\s+\d+:")
 
 
 def parse_rows(text: str) -> list[dict[str, str]]:
     """Rows by column name without its unit: `memory.total [MiB]` → `memory.total`. Short rows are left out."""
-    lines = [line for line in text.splitlines() if line.strip()]
-    table = list(csv.reader(lines, skipinitialspace=True))
+    table = cells_of(text)
     if not table:
         return []
-    header = [name.partition(" [")[0].strip() for name in table[0]]
-    return [
-        dict(zip(header, (cell.strip() for cell in row), strict=True)) for row in table[1:] if len(row) == len(header)
-    ]
+    header = [name.partition(" [")[0] for name in table[0]]
+    return [dict(zip(header, row, strict=True)) for row in table[1:] if len(row) == len(header)]
+
+
+def cells_of(text: str) -> list[list[str]]:
+    lines = [line for line in text.splitlines() if line.strip()]
+    return [[cell.strip() for cell in row] for row in csv.reader(lines, skipinitialspace=True)]
 
 
 def parse_csv(text: str) -> Maybe[NvidiaAnswer]:
@@ -35,9 +40,10 @@ def parse_csv(text: str) -> Maybe[NvidiaAnswer]:
             NvidiaGpu(
                 name=row["name"],
                 uuid=row.get("uuid", ""),
-                memory_bytes=parse_bytes(row.get("memory.total", ""), unit="MiB"),
+                memory=row.get("memory.total"),
                 pci_address=pci_address(row["pci.bus_id"]),
-                mig_enabled=None,
+                mig_mode=row.get("mig.mode.current"),
+                addressing_mode=row.get("addressing_mode"),
             )
             for row in rows
         ),
@@ -52,9 +58,27 @@ def parse_capabilities(text: str) -> dict[str, str]:
 
 
 def parse_listing(text: str) -> Maybe[NvidiaAnswer]:
-    """`GPU 0: NVIDIA H200 (UUID: GPU-...)`; the indented lines between are MIG slices."""
-    gpus = tuple(
-        NvidiaGpu(name=name, uuid=uuid, memory_bytes=None, pci_address="", mig_enabled=None)
-        for _, name, uuid in LISTED.findall(text)
-    )
-    return NvidiaAnswer(driver=None, cuda=None, gpus=gpus) if gpus else Unknown(Why.UNREADABLE, "no list of GPUs")
+    """`GPU 0: NVIDIA H200 (UUID: GPU-...)`; the indented lines below one are its MIG slices."""
+    parts = LISTED.split(text)[1:]
+    gpus = []
+    for name, uuid, below in zip(parts[::3], parts[1::3], parts[2::3], strict=True):
+        profiles = tuple(SLICE.findall(below))
+        gpus.append(NvidiaGpu(name=name, uuid=uuid, pci_address="", mig_devices=len(profiles), mig_profiles=profiles))
+    return NvidiaAnswer(None, None, tuple(gpus)) if gpus else Unknown(Why.UNREADABLE, "no list of GPUs")
+
+
+def parse_table_of(text: str) -> list[dict[str, str]]:
+    """Rows of a table whose header may be missing (`--format=csv,noheader`): then only what a cell shows by itself."""
+    return parse_rows(text) if HEADER.search(text.partition("\n")[0]) else [unnamed(row) for row in cells_of(text)]
+
+
+def unnamed(cells: list[str]) -> dict[str, str]:
+    row: dict[str, str] = {"index": cells[0]} if cells[0].isdecimal() else {}
+    for cell in cells:
+        if pci_address(cell):
+            row.setdefault("pci.bus_id", cell)
+        elif NAME.search(cell):
+            row.setdefault("name", cell)
+        elif told(cell) is None:
+            row.setdefault("untold", cell)
+    return row

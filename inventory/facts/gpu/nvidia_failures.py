@@ -8,15 +8,19 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """`name` is stable; `cause` is for the operator."""
+    """`name` is stable; `cause` is for the operator. `usable`: 0 if no GPU can be used, None if some may be."""
 
     name: str
     cause: str
+    usable: int | None = None
 
 
+NONE_USABLE = frozenset(
+    {"driver_library_mismatch", "driver_not_loaded", "no_devices", "library_missing", "no_permission"}
+)
 # The first that is found counts: the more telling ones stand first.
 FAILURES: tuple[tuple[re.Pattern[str], Failure], ...] = tuple(
-    (re.compile(pattern, re.IGNORECASE | re.DOTALL), Failure(name, cause))
+    (re.compile(pattern, re.IGNORECASE | re.DOTALL), Failure(name, cause, 0 if name in NONE_USABLE else None))
     for pattern, name, cause in (
         (
             r"driver/library version mismatch|api mismatch",
@@ -80,3 +84,26 @@ FAILURES: tuple[tuple[re.Pattern[str], Failure], ...] = tuple(
 def find_failure(text: str) -> Failure | None:
     """The failure that nvidia-smi's output, its stderr or the kernel's log tells, if one does."""
     return next((failure for pattern, failure in FAILURES if pattern.search(text)), None)
+
+
+@dataclass(frozen=True, slots=True)
+class LostGpu:
+    """A GPU that the kernel's log says is off the bus; `device` is `vendor:device`, empty parts were not told."""
+
+    address: str
+    device: str
+    driver: str
+
+
+LOST = re.compile(
+    r"NVRM: (?:The NVIDIA GPU|GPU at PCI:) ?([0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}(?:\.[0-7])?)"
+    r"(?:\s+NVRM: \(PCI ID: ([0-9a-f]{4}:[0-9a-f]{4})\) installed in this system has)?[^\[]{0,80}?fallen off the bus",
+    re.IGNORECASE,
+)
+MODULE = re.compile(r"NVRM: loading NVIDIA UNIX .*?Kernel Module(?: for \S+)?\s+(\d+\.\d+(?:\.\d+)?)")
+
+
+def find_lost_gpus(log: str) -> tuple[LostGpu, ...]:
+    """GPUs off the bus. The message goes over three lines, of which only the first has a time stamp."""
+    module = MODULE.search(log)
+    return tuple(LostGpu(address, device or "", module[1] if module else "") for address, device in LOST.findall(log))

@@ -2,32 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
 from xml.etree import ElementTree as ET
 
 from inventory.facts.base import Maybe, Unknown, Why
-from inventory.facts.gpu.pci import normalise
-from inventory.facts.gpu.quantity import parse_bytes, parse_switch, told
-from inventory.facts.host import GpuProcess
+from inventory.facts.gpu.nvidia_gpu import NvidiaAnswer, NvidiaGpu, pci_address, process
+from inventory.facts.gpu.quantity import told
 
-
-@dataclass(frozen=True, slots=True)
-class NvidiaGpu:
-    """One physical GPU, in the order of nvidia-smi's index (which is the order on the bus)."""
-
-    name: str
-    uuid: str
-    memory_bytes: int | None
-    pci_address: str
-    mig_enabled: bool | None
-    processes: tuple[GpuProcess, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class NvidiaAnswer:
-    driver: str | None
-    cuda: str | None
-    gpus: tuple[NvidiaGpu, ...]
+DTD = re.compile(r"<!DOCTYPE nvidia_smi_log SYSTEM \"nvsmi_device_(v\d{1,3})\.dtd\">")
 
 
 def parse_xml(text: str) -> Maybe[NvidiaAnswer]:
@@ -37,13 +19,21 @@ def parse_xml(text: str) -> Maybe[NvidiaAnswer]:
         return Unknown(Why.UNREADABLE, "no XML of nvidia-smi")
     try:
         root = ET.fromstring(text[start:].strip())  # noqa: S314  (entity declarations are refused above)
-    except ET.ParseError as error:
+    except (ET.ParseError, ValueError) as error:
         return Unknown(Why.UNREADABLE, f"XML of nvidia-smi: {error}")
+    attached = root.findtext("attached_gpus") or ""
     return NvidiaAnswer(
         driver=value(root, "driver_version", "kmd_version"),
         cuda=value(root, "cuda_version", "cuda_umd_version"),
         gpus=tuple(xml_gpu(element) for element in root.findall("gpu")),
+        attached=int(attached) if re.fullmatch(r"[0-9]{1,3}", attached) else None,
     )
+
+
+def format_version(text: str) -> str | None:
+    """`v13` of the document type; old versions have none."""
+    match = DTD.search(text)
+    return match[1] if match else None
 
 
 def value(element: ET.Element, *paths: str) -> str | None:
@@ -52,32 +42,35 @@ def value(element: ET.Element, *paths: str) -> str | None:
     return next((text for raw in texts if raw and (text := told(raw))), None)
 
 
+def printed(element: ET.Element, path: str) -> str | None:
+    """What stands there, `N/A` too; None where there is no such element."""
+    text = element.findtext(path)
+    return None if text is None else text.strip()
+
+
 def xml_gpu(element: ET.Element) -> NvidiaGpu:
     """`fb_memory_usage` directly below the GPU is its own; those below `mig_devices` are slices of it."""
-    return NvidiaGpu(
-        name=(element.findtext("product_name") or "").strip(),
-        uuid=(element.findtext("uuid") or "").strip(),
-        memory_bytes=parse_bytes(element.findtext("fb_memory_usage/total") or ""),
-        pci_address=pci_address(element.get("id") or value(element, "pci/pci_bus_id") or ""),
-        mig_enabled=parse_switch(element.findtext("mig_mode/current_mig") or ""),
-        processes=tuple(filter(None, map(xml_process, element.findall("processes/process_info")))),
+    processes = (
+        process(one.findtext("pid") or "", one.findtext("process_name") or "", one.findtext("used_memory") or "")
+        for one in element.findall("processes/process_info")
     )
-
-
-def pci_address(text: str) -> str:
-    """The normalised address, empty for a GPU that has none (integrated ones)."""
-    try:
-        return normalise(text)
-    except ValueError:
-        return ""
-
-
-def xml_process(element: ET.Element) -> GpuProcess | None:
-    pid = (element.findtext("pid") or "").strip()
-    if not (pid.isascii() and pid.isdecimal() and len(pid) < 11):
-        return None
-    return GpuProcess(
-        pid=int(pid),
-        name=(element.findtext("process_name") or "").strip(),
-        memory_bytes=parse_bytes(element.findtext("used_memory") or ""),
+    return NvidiaGpu(
+        name=printed(element, "product_name") or "",
+        pci_address=pci_address(element.get("id") or value(element, "pci/pci_bus_id") or ""),
+        uuid=printed(element, "uuid") or "",
+        memory=printed(element, "fb_memory_usage/total"),
+        mig_mode=printed(element, "mig_mode/current_mig"),
+        mig_devices=len(element.findall("mig_devices/mig_device")),
+        persistence=printed(element, "persistence_mode"),
+        addressing_mode=printed(element, "addressing_mode"),
+        compute_mode=printed(element, "compute_mode"),
+        ecc=printed(element, "ecc_mode/current_ecc"),
+        remap_pending=printed(element, "remapped_rows/remapped_row_pending"),
+        remap_failure=printed(element, "remapped_rows/remapped_row_failure"),
+        recovery_action=printed(element, "gpu_recovery_action"),
+        fabric_state=printed(element, "fabric/state"),
+        fabric_status=printed(element, "fabric/status"),
+        fabric_clique=printed(element, "fabric/cliqueId"),
+        fabric_cluster=printed(element, "fabric/clusterUuid"),
+        processes=tuple(one for one in processes if one),
     )

@@ -22,8 +22,12 @@ NOTHING = re.compile(r"\[?(n/?a|not supported|not available|unknown error|err!|n
 
 
 def told(text: str) -> str | None:
-    """The text, or None where the tool says that it has no value."""
-    return None if NOTHING.fullmatch(text.strip()) else text.strip()
+    """The text, or None where the tool says that it has no value.
+
+    Newer drivers add a remark: `13.3 [Deprecated; ... Use CUDA UMD Version instead]`.
+    """
+    bare = text.partition(" [Deprecated")[0].strip()
+    return None if NOTHING.fullmatch(bare) else bare
 
 
 def parse_bytes(text: str, *, unit: str = "") -> int | None:

@@ -14,19 +14,26 @@ CARD = re.compile(r"card(\d{1,3})")
 
 
 def parse_rocm_smi(text: str) -> Maybe[AmdAnswer]:
-    answer = parse_object(text)
-    cards = sorted((int(match[1]), key) for key in (answer.members if answer else ()) if (match := CARD.fullmatch(key)))
-    if answer is None or not cards:
+    cards = parse_cards(text)
+    if not cards:
         return Unknown(Why.UNREADABLE, "no cards in the JSON of rocm-smi")
-    return AmdAnswer(
-        driver=driver_version(answer.object("system").text("Driver version")),
-        gpus=tuple(rocm_gpu(lower_keys(answer.object(key))) for _, key in cards),
-    )
+    return AmdAnswer(driver=driver_of(text), gpus=tuple(rocm_gpu(card) for card in cards.values()))
+
+
+def parse_cards(text: str) -> dict[str, Fields]:
+    """Each card's values by keys in lower case: `Card series` and `Card Series` are one, `GPU ID` is `device id`."""
+    answer = parse_object(text) or Fields({})
+    cards = sorted((int(match[1]), key) for key in answer.members if (match := CARD.fullmatch(key)))
+    return {key: lower_keys(answer.object(key)) for _, key in cards}
+
+
+def driver_of(text: str) -> str | None:
+    return driver_version((parse_object(text) or Fields({})).object("system").text("Driver version"))
 
 
 def lower_keys(card: Fields) -> Fields:
-    """`Card series` and `Card Series` are one key."""
-    return Fields({key.lower(): value for key, value in card.members.items()})
+    members = {key.lower(): value for key, value in card.members.items()}
+    return Fields({"device id": members.get("gpu id"), **members})
 
 
 def rocm_gpu(card: Fields) -> AmdGpu:

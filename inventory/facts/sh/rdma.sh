@@ -1,0 +1,17 @@
+# shellcheck shell=sh
+# RDMA devices as the kernel has them; no tool is needed.
+section_rdma() {
+    devices=$sysroot/sys/class/infiniband
+    item devices values "$devices"/*/fw_ver "$devices"/*/hca_type "$devices"/*/board_id "$devices"/*/sys_image_guid \
+        "$devices"/*/ports/*/state "$devices"/*/ports/*/phys_state "$devices"/*/ports/*/rate \
+        "$devices"/*/ports/*/link_layer "$devices"/*/device/numa_node
+    item netdevs rdma_netdevs
+    item gids values "$devices"/*/ports/*/gids/[0-7]
+}
+
+# The interfaces of each device: `.../mlx5_0/device/net/ibp24s0`.
+rdma_netdevs() {
+    for netdev in "$devices"/*/device/net/*; do
+        [ ! -e "$netdev" ] || printf '%s\n' "$netdev"
+    done
+}
