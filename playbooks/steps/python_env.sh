@@ -75,11 +75,12 @@ use_pip() {
   "$python" -m venv "$env_dir"
 }
 
+# Wheels only: a host that is too old for one is told so, and does not begin to compile.
 install() {
   if [ -n "$uv" ]; then
-    "$uv" pip install --quiet --no-config --python "$env_dir/bin/python" --no-deps --compile-bytecode "$@"
+    "$uv" pip install --quiet --no-config --python "$env_dir/bin/python" --no-deps --only-binary :all: --compile-bytecode "$@"
   else
-    "$env_dir/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps "$@"
+    "$env_dir/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --only-binary :all: "$@"
   fi
 }
 

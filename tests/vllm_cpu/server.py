@@ -76,7 +76,9 @@ def serving(environment: Path, weights: Path, home: Path, *, model: str, strateg
     resolved = resolve(Catalogue.of().find(model), strategy=strategy, hardware="cpu", node_count=1).head
     port = free_port()
     mark = f"{MARK}={model}/{os.getpid()}"
-    env = {**resolved.env, "HOME": str(home), "PATH": f"{environment}/bin:/usr/bin:/bin", "SPT_NOENV": "1"}
+    # vLLM leaves a file in TMPDIR; its sockets stay in /tmp, because their paths may not be long.
+    own = {"HOME": str(home), "TMPDIR": str(home), "VLLM_RPC_BASE_PATH": "/tmp", "SPT_NOENV": "1"}
+    env = {**resolved.env, **own, "PATH": f"{environment}/bin:/usr/bin:/bin"}
     options = ["--host", "127.0.0.1", "--port", str(port), "--served-model-name", model]
     log = home / "log"
     with log.open("wb") as output:
