@@ -209,24 +209,30 @@ section_processor() {
     cpus=$sysroot/sys/devices/system/cpu
     nodes=$sysroot/sys/devices/system/node
     item online cat "$cpus/online"
+    item present cat "$cpus/present"
     item online-each values "$cpus"/cpu[0-9]*/online
     item topology values "$cpus"/cpu[0-9]*/topology/physical_package_id "$cpus"/cpu[0-9]*/topology/core_id \
         "$cpus"/cpu[0-9]*/topology/book_id "$cpus"/cpu[0-9]*/topology/drawer_id
     item siblings siblings
-    item cpuinfo grep -a -E '^(processor|physical id|core id|model name|cpu|Processor|Hardware)' \
+    item cpuinfo grep -a -E '^(processor|physical id|core id|[Mm]odel [Nn]ame|cpu|uarch|Processor|Hardware)' \
         "$sysroot/proc/cpuinfo"
     item allowed allowed_cpus
+    item cpuset own_cpuset
+    item cpuset-units cpuset_of /system.slice cpus
+    item nodes-online cat "$nodes/online"
     item nodes values "$nodes"/node[0-9]*/distance
+    item node-initiators node_initiators
     item node-cpus node_cpus
     item node-memory node_memory
+    item node-allowed allowed_nodes
     item memory cat "$sysroot/proc/meminfo"
-    [ -n "$sysroot" ] || item lscpu lscpu
+    item lscpu lscpu --sysroot "${sysroot:-/}"
 }
 
-# Kernels before 2.6.26 have masks only.
+# The threads of each core and the CPUs of each package. Kernels before 2.6.26 have masks only.
 siblings() {
-    set -- "$cpus"/cpu[0-9]*/topology/thread_siblings_list
-    [ -e "$1" ] || set -- "$cpus"/cpu[0-9]*/topology/thread_siblings
+    set -- "$cpus"/cpu[0-9]*/topology/thread_siblings_list "$cpus"/cpu[0-9]*/topology/core_siblings_list
+    [ -e "$1" ] || set -- "$cpus"/cpu[0-9]*/topology/thread_siblings "$cpus"/cpu[0-9]*/topology/core_siblings
     values "$@"
 }
 
@@ -236,13 +242,62 @@ node_cpus() {
     values "$@"
 }
 
-# The CPUs that a process we start may use: affinity and cpuset together.
+# The CPUs that a process we start may use by its affinity, which a cpuset of cgroups narrows already.
 allowed_cpus() {
     if [ -n "$lab_allowed" ]; then
         printf '%s\n' "$lab_allowed"
+    elif [ -e "$sysroot/proc/self/status" ]; then
+        sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' "$sysroot/proc/self/status"
     else
-        sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status
+        cat "$cpus/online"
     fi
+}
+
+# cpuset_of PATH KIND: the CPUs (cpus) or memory nodes (mems) of the cgroup PATH, or of the nearest above it that says, in
+# any version of cgroups.
+cpuset_of() {
+    group=$1
+    while :; do
+        while read -r _ mount type options _; do
+            case $type,$options, in
+            cgroup2,*) first_file "$mount$group" "cpuset.$2.effective" && return ;;
+            cpuset,* | cgroup,*,cpuset,*) first_file "$mount$group" "cpuset.effective_$2" "cpuset.$2" "$2" && return ;;
+            esac
+        done <"$sysroot/proc/mounts"
+        [ -n "$group" ] || return 0
+        group=${group%/*}
+    done
+}
+
+own_cpuset() {
+    read -r path <"$sysroot/proc/self/cpuset" 2>/dev/null || return 0
+    cpuset_of "${path%/}" cpus
+}
+
+# The nodes whose memory a process we start may use.
+allowed_nodes() {
+    read -r path <"$sysroot/proc/self/cpuset" 2>/dev/null || return 0
+    cpuset_of "${path%/}" mems
+}
+
+# first_file FOLDER NAME...: the first of the files that is there.
+first_file() {
+    folder=$sysroot$1
+    shift
+    for file in "$@"; do
+        if [ -e "$folder/$file" ]; then
+            cat "$folder/$file"
+            return 0
+        fi
+    done
+    return 1
+}
+
+# Whose memory a node without CPUs is, where the firmware says: `.../node4/access1/initiators/node1`.
+node_initiators() {
+    for link in "$nodes"/node[0-9]*/access[01]/initiators/node[0-9]*; do
+        [ ! -e "$link" ] || printf '%s\n' "$link"
+    done
 }
 
 node_memory() {
@@ -296,9 +351,10 @@ nvidia_xml() {
 
 # Old drivers and cut-down builds have no XML; a broken one tells more in its other answers.
 nvidia_otherwise() {
-    item csv nvidia-smi --query-gpu=index,name,uuid,memory.total,pci.bus_id,driver_version --format=csv
-    item list nvidia-smi -L
     item text nvidia-smi -q
+    item csv nvidia-smi --query-gpu=index,name,uuid,memory.total,pci.bus_id,driver_version --format=csv
+    item table nvidia-smi
+    item list nvidia-smi -L
     item kernel nvidia_kernel_log
 }
 
@@ -369,6 +425,23 @@ route_of() {
 section_listeners() {
     item ss ss -ltnp
     [ "$(cat listeners.status)" = 'listeners.ss 0' ] || item tables grep -h ' 0A ' /proc/net/tcp /proc/net/tcp6
+}
+
+# RDMA devices as the kernel has them; no tool is needed.
+section_rdma() {
+    devices=$sysroot/sys/class/infiniband
+    item devices values "$devices"/*/fw_ver "$devices"/*/hca_type "$devices"/*/board_id "$devices"/*/sys_image_guid \
+        "$devices"/*/ports/*/state "$devices"/*/ports/*/phys_state "$devices"/*/ports/*/rate \
+        "$devices"/*/ports/*/link_layer "$devices"/*/device/numa_node
+    item netdevs rdma_netdevs
+    item gids values "$devices"/*/ports/*/gids/[0-7]
+}
+
+# The interfaces of each device: `.../mlx5_0/device/net/ibp24s0`.
+rdma_netdevs() {
+    for netdev in "$devices"/*/device/net/*; do
+        [ ! -e "$netdev" ] || printf '%s\n' "$netdev"
+    done
 }
 
 # Every path is looked at beside the others: one on a dead NFS server costs only itself (and this section's time).
@@ -538,6 +611,7 @@ section system 10
 section processor 10
 section pci 10
 section network 10
+section rdma 10
 section listeners 10
 section disks 10
 section software 10
