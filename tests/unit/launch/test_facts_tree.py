@@ -1,0 +1,97 @@
+"""The tree of one host."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from inventory.facts.base import Unknown, Why
+from inventory.facts.host import Environment, RdmaDevice, RdmaPort, RunningDeployment, SecondOpinion, Software, Weights
+from launch.facts_tree import Branch, draw, tree
+from tests.answered import facts, fixture
+
+
+def lines(host: str, **changes: object) -> list[str]:
+    return list(draw(tree(replace(facts(fixture(host)), **changes))))  # type: ignore[arg-type]
+
+
+def below(drawn: list[str], title: str) -> list[str]:
+    """The lines of the branch that begins with `title`, without their drawing."""
+    start = next(at for at, line in enumerate(drawn) if line[3:].startswith(title) and line[0] in "├└")
+    end = next((at for at in range(start + 1, len(drawn)) if drawn[at][0] in "├└"), len(drawn))
+    return [line.lstrip("│├└─ ") for line in drawn[start:end]]
+
+
+def test_drawing() -> None:
+    root = Branch("a", (Branch("b", (Branch("c"), Branch("d"))), Branch("e", (Branch("f"),))))
+    assert list(draw(root)) == ["a", "├─ b", "│  ├─ c", "│  └─ d", "└─ e", "   └─ f"]
+
+
+def test_what_lies_on_a_node() -> None:
+    port = RdmaPort(1, "4: ACTIVE", "5: LinkUp", "400 Gb/sec (4X NDR)", "InfiniBand")
+    near = RdmaDevice("mlx5_3", type="MT4129", firmware="28.42", numa_node=1, netdevs=("ibp1s0",), ports=(port,))
+    drawn = lines("h200-hgx", rdma=(near, replace(near, name="mlx5_9", numa_node=None)))
+    first, second = below(drawn, "NUMA node 0"), below(drawn, "NUMA node 1")
+    assert first[0] == "NUMA node 0: CPUs 0-222:2, 1008 GiB"
+    assert [line.split(",")[0] for line in first if line.startswith("GPU")] == [
+        f"GPU {n}: NVIDIA H200" for n in range(4)
+    ]
+    assert first[-1] == "/opt/train/bin/python3 (pid 41877), 67 GiB"
+    assert second[-2:] == [
+        "NIC mlx5_3 (ibp1s0): MT4129, firmware 28.42",
+        "port 1: 4: ACTIVE, 400 Gb/sec (4X NDR), InfiniBand",
+    ]
+    assert below(drawn, "rdma")[1].startswith("NIC mlx5_9")
+
+
+def test_a_grace_host_keeps_its_gpus_at_the_processors() -> None:
+    drawn = lines("gb200-tray")
+    assert [line for line in below(drawn, "NUMA node 2") if "GPU" in line] == []
+    assert len([line for line in below(drawn, "NUMA node 0") if line.startswith("GPU")]) == 2
+
+
+def test_a_gpu_of_no_node_is_not_lost() -> None:
+    host = facts(fixture("l40s-4x"))
+    drawn = list(draw(tree(replace(host, numa=Unknown(Why.REFUSED, "no /sys")))))
+    assert below(drawn, "NUMA nodes") == ["NUMA nodes: unknown (refused: no /sys)"]
+    assert len([line for line in below(drawn, "gpus") if line.startswith("GPU ")]) == 4
+
+
+def test_every_unknown_says_why() -> None:
+    drawn = lines("broken-driver")
+    assert any(line.startswith(("├─ gpus: unknown (", "└─ gpus: unknown (")) for line in drawn)
+
+
+def test_software_opinion_and_deployments() -> None:
+    software = Software(
+        systemd="255",
+        container=None,
+        docker=None,
+        podman=None,
+        python="3.12.3",
+        uv=None,
+        environments=(Environment("abc", "0.32.0", complete=False, simulated=False),),
+        weights=(Weights("a/b", "0123456789abcdef", 1 << 40, 64, simulated=True),),
+    )
+    deployment = RunningDeployment("v4", "g1", head=True, state="running", supervisor="systemd", pids=(1, 2))
+    drawn = lines(
+        "cpu-only",
+        software=software,
+        second_opinion=SecondOpinion("/e/bin/python", 8, (0, 1, 2, 3), None),
+        deployments=(deployment,),
+    )
+    assert below(drawn, "software")[2:] == [
+        "environment abc: vLLM 0.32.0, incomplete",
+        "weights a/b 0123456789ab: 64 files, 1.0 TiB, simulated",
+    ]
+    assert below(drawn, "second opinion")[1:] == [
+        "asked in /e/bin/python",
+        "psutil: 8 physical cores, CPUs 0-3",
+        "py-cpuinfo: not there",
+    ]
+    assert below(drawn, "deployments")[1:] == ["v4/g1: running, systemd, head, 2 processes"]
+    assert "finding: v4 running" in [line.lstrip("├─ ") for line in drawn]
+
+
+def test_every_fixture_can_be_drawn() -> None:
+    for host in ("cpu-only", "dgx-spark", "gb300-tray", "mi300x-cpx", "mi355x-8x"):
+        assert len(lines(host)) > 15
