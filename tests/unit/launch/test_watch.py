@@ -1,4 +1,4 @@
-"""Two hosts that are this machine, with engines that print the lines of real logs: watched to ready, or to the reason."""
+"""Two hosts that are this machine, with engines that print lines of real logs: watched to ready, or to the reason."""
 
 from __future__ import annotations
 
