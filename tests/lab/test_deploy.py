@@ -162,7 +162,7 @@ def test_a_flag_that_the_pinned_version_refuses_never_reaches_a_host(make_trays:
     ours = Path(labs.__file__).parent / "recipes"
     shutil.copytree(ours, tmp_path / "recipes")
     recipe = tmp_path / "recipes/models/deepseek-ai/DeepSeek-V4-Pro.yaml"
-    recipe.write_text(recipe.read_text().replace("- deep_gemm_mega_moe", "- deep_gemm_amxf4_mega_moe"))
+    recipe.write_text(recipe.read_text().replace("- deep_gemm_mega_moe", "- deep_gemm_megamoe"))
     refused = deploy(lab, "--recipes", str(tmp_path / "recipes"))
     is_refusal(refused, 4, "plan.flags_parse", "deep_gemm_mega_moe")
     assert untouched(lab)

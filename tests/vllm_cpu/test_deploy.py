@@ -37,7 +37,7 @@ def engine() -> Path:
 
 
 @pytest.fixture(scope="module")
-def lab(engine: Path, machine_carries_labs: None) -> Iterator[Lab]:  # noqa: ARG001, F811  (asked first)
+def lab(engine: Path, machine_carries_labs: None) -> Iterator[Lab]:  # noqa: ARG001  (asked first)
     assert (engine / "bringup-env.json").is_file()
     made = labs.up(2, "cpu", name="vllm-cpu")
     yield made
