@@ -145,6 +145,25 @@ def recipes_list(_: Context, recipes: str = "", json: bool = False) -> None:
 
 
 @verb
+def recipes_show(
+    _: Context,
+    model: str = "",
+    hardware: str = "",
+    nodes: str = "",
+    variant: str = "",
+    strategy: str = "",
+    recipes: str = "",
+    json: bool = False,
+) -> None:
+    """A recipe: the commands of every node for one choice, and what is contested, forbidden or refused in it."""
+
+
+@verb
+def recipes_validate(_: Context, recipes: str = "", vllm: str = "", json: bool = False) -> None:
+    """Would this vLLM take every command that the recipes can become? Exit 4 when it refuses one."""
+
+
+@verb
 def lab_up(_: Context, hosts: str = "2", profile: str = "cpu", systemd: bool = False) -> None:
     """Make lab hosts tray1, tray2, ... as Linux namespaces on this machine (needs root); all simulated."""
 
@@ -201,5 +220,5 @@ def _group(name: str, *tasks: Any) -> Collection:  # noqa: ANN401
 
 ns = Collection(deploy, check, probe, status, logs, stop, restart, unlock, demo)
 ns.add_collection(_group("hosts", hosts_list, hosts_trust))
-ns.add_collection(_group("recipes", recipes_list))
+ns.add_collection(_group("recipes", recipes_list, recipes_show, recipes_validate))
 ns.add_collection(_group("lab", lab_up, lab_down, lab_list, lab_shell, *LAB_FAULTS))

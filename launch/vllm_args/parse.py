@@ -105,7 +105,11 @@ def full_flag(option: Mapping[str, Any]) -> str:
 
 def nearest(word: str, names: Iterable[str]) -> str:
     """Names that begin with `word`, else the most similar one, else ""."""
-    listed = [str(name) for name in names]
+    return _nearest(word, tuple(map(str, names)))
+
+
+@functools.lru_cache(1024)
+def _nearest(word: str, listed: tuple[str, ...]) -> str:
     longer = [name for name in listed if word and name.startswith(word)]
     return " or ".join(longer[:3]) if longer else next(iter(difflib.get_close_matches(word, listed, 1, 0.6)), "")
 

@@ -1,0 +1,188 @@
+"""One recipe for an operator: what it says, and the commands of one choice for every node. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from inventory.errors import BadInput, BringupError
+from launch.offer import DEFAULT, refuse_unlaunchable, strategy_of, variant_for
+from launch.recipes_cases import filled, least_of
+from launch.recipes_validate import version_for
+from launch.resolve import resolve
+from launch.resolve.choice import default_features, default_hardware
+from launch.resolve.constraints import applies, unmet
+from launch.resolve.gates import Place, effective_strategies, fits_node, least_nodes, supported
+from launch.resolve.words import shown
+from launch.vllm_args import check, parse
+from launch.vllm_args.translations import translate
+
+if TYPE_CHECKING:
+    from launch.catalogue import Found
+    from launch.recipe_extra import Constraint, Source
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """What one node runs. `$HEAD_IP` and `$IFACE_NAME` stand for what a placement fills in."""
+
+    role: str
+    rank: int
+    env: Mapping[str, str]
+    argv: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A recipe and one choice of it. `refused`: what the version, or the recipe itself, refuses of the commands.
+
+    `not_launchable`: why a deploy would stop before all that. `proven`: whether the version is the recipe's own.
+    """
+
+    id: str
+    file: str
+    hardware: str
+    nodes: int
+    variant: str
+    strategy: str
+    model_id: str
+    vllm: str
+    proven: bool
+    features: tuple[str, ...]
+    commands: tuple[Command, ...]
+    notes: tuple[str, ...]
+    refused: tuple[str, ...]
+    not_launchable: str
+    constraints: tuple[Constraint, ...]
+    sources: tuple[Source, ...]
+
+
+def show(found: Found, *, hardware: str, nodes: int, variant: str, strategy: str) -> Shown:
+    """Resolve one choice; what is empty or 0 is chosen. Raises `BadInput` for names that there are not."""
+    recipe = found.recipe
+    hardware = hardware or default_hardware(Place(recipe, found.library, variant or DEFAULT, ""))
+    _known("hardware", hardware, found.library.profiles)
+    variant = variant or variant_for(found, hardware)
+    _known("variant", variant, recipe.variants or {DEFAULT: None})
+    place = Place(recipe, found.library, variant, hardware)
+    nodes = nodes or nodes_for(place, strategy)
+    strategy = strategy or strategy_of(place, nodes)
+    _known("strategy", strategy, found.library.strategies)
+    version = version_for("", found)
+    features = default_features(recipe, variant, hardware)
+    resolved = resolve(
+        found, strategy=strategy, hardware=hardware, variant=variant, features=features, node_count=nodes
+    )
+    said = [(one, translate(one.argv, one.env, version)) for one in resolved.processes]
+    commands = tuple(Command(one.role, one.rank, words.env, words.argv) for one, words in said)
+    notes = [*(note for _, words in said for note in words.notes), *(defect.what for defect in resolved.defects)]
+    return Shown(
+        id=found.id,
+        file=str(found.path),
+        hardware=hardware,
+        nodes=nodes,
+        variant=variant,
+        strategy=strategy,
+        model_id=resolved.model_id,
+        vllm=version,
+        proven=recipe.bringup.vllm_version is not None,
+        features=tuple(features),
+        commands=commands,
+        notes=tuple(dict.fromkeys(notes)),
+        refused=tuple(dict.fromkeys(_refused(place, strategy, commands, version))),
+        not_launchable=_not_launchable(found, place, strategy),
+        constraints=tuple(one for one in recipe.bringup.constraints if applies(one, place, strategy)),
+        sources=recipe.bringup.sources,
+    )
+
+
+def nodes_for(place: Place, strategy: str) -> int:
+    """The least number of nodes that hold the weights and that the strategy needs."""
+    multi = [name for name in effective_strategies(place.recipe) if _is(place, name, "multi_node")]
+    if strategy:
+        return least_of(place, strategy)
+    alone = any(_is(place, one, "single_node") and least_nodes(place, one) == 1 for one in _all(place))
+    return 1 if (alone and fits_node(place)) or not multi else min(least_of(place, one) for one in multi)
+
+
+def _all(place: Place) -> Sequence[str]:
+    return effective_strategies(place.recipe)
+
+
+def _is(place: Place, name: str, deploy_type: str) -> bool:
+    return place.library.strategy(name).deploy_type == deploy_type and supported(place, name)
+
+
+def _refused(place: Place, strategy: str, commands: Sequence[Command], version: str) -> Iterator[str]:
+    for one in commands:
+        argv = filled(one.argv)
+        yield from (str(refusal) for refusal in check(argv, one.env, version) if not refusal.warns)
+        for miss in unmet(place, strategy, parse(argv, version)):
+            yield f"{miss.observed}; needs {miss.required}: {miss.why} ({miss.source})"
+
+
+def _not_launchable(found: Found, place: Place, strategy: str) -> str:
+    try:
+        refuse_unlaunchable(found, place, strategy)
+    except BringupError as error:
+        return str(error)
+    return ""
+
+
+def _known(flag: str, value: str, among: Mapping[str, object]) -> None:
+    if value not in among:
+        raise BadInput(
+            f"there is no {flag} {value}",
+            id=f"{flag}-unknown",
+            observed=f"--{flag} {value}",
+            required=f"one of {', '.join(among)}",
+            next_command=f"the same command with another --{flag}",
+        )
+
+
+def lines(one: Shown, found: Found) -> Iterator[str]:
+    """All of it as text."""
+    yield f"{one.id}, {one.variant}: {one.model_id}"
+    yield f"{one.strategy} on {one.nodes} x {one.hardware}, vLLM {one.vllm}" + (
+        "" if one.proven else " (not the recipe's own: it names none, so this proves nothing)"
+    )
+    yield f"features: {', '.join(one.features) or 'none'}"
+    yield from _variants(found)
+    for command in one.commands:
+        yield f"\n# {command.role} {command.rank}"
+        yield from (f"{key}={value}" for key, value in sorted(command.env.items()))
+        yield shown(command.argv)
+    yield from _block("refused", one.refused)
+    yield from _block("a deploy refuses it", [one.not_launchable] if one.not_launchable else [])
+    yield from _block("notes", one.notes)
+    yield from _block("constraints", [f"{needs_of(rule)}: {rule.why} ({rule.source})" for rule in one.constraints])
+    yield from _block("sources", [text for source in one.sources for text in _of_source(source)])
+
+
+def _variants(found: Found) -> Iterator[str]:
+    yield from _block(
+        "variants",
+        [
+            f"{key}: {found.recipe.model_id(key)}, {one.precision or '?'}, {one.vram_minimum_gb or '?'} GB to load"
+            for key, one in found.recipe.variants.items()
+        ],
+    )
+
+
+def _block(title: str, texts: Sequence[str]) -> Iterator[str]:
+    if texts:
+        yield f"\n{title}:"
+        yield from (f"  {text}" for text in texts)
+
+
+def needs_of(rule: Constraint) -> str:
+    parts = [f"{flag} at most {value}" for flag, value in rule.at_most.items()]
+    parts += [f"{flag} at least {value}" for flag, value in rule.at_least.items()]
+    parts += [*rule.needs, *([f"vLLM {rule.vllm} exactly"] if rule.vllm else [])]
+    return ", ".join([*parts, *(["image only"] if rule.image_only else [])])
+
+
+def _of_source(source: Source) -> Iterator[str]:
+    yield f"{source.what}: {source.value} ({source.source})"
+    yield from (f"  else: {other}" for other in source.others)
