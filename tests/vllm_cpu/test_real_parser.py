@@ -12,10 +12,12 @@ from typing import Any
 import pytest
 
 from launch.catalogue import Catalogue
+from launch.recipes_cases import filled
 from launch.resolve import resolve
 from launch.vllm_args import Kind, parse
 from launch.vllm_args.keys import unknown_keys
 from launch.vllm_args.parse import Parsed, Refusal, load
+from tests.golden.test_recipe_commands import CASES, OURS
 from tests.unit.launch.test_vllm_args_mutations import MUTATIONS
 
 pytestmark = [pytest.mark.vllm_cpu, pytest.mark.serial]
@@ -76,6 +78,28 @@ def our_commands() -> list[list[str]]:
     return found
 
 
+def golden_commands(version: str) -> tuple[list[list[str]], list[list[str]]]:
+    """The reviewed commands of our recipes: those for `version`, and of the others those with options that it has.
+
+    What a file on another host decides is left out: this parser looks at the model's folder for nothing else.
+    """
+    own, shared, flags = [], [], load(version)["flags"]
+    for id_, offer in CASES:
+        found = OURS.find(id_)
+        for one in offer.resolve(found).processes:
+            argv = list(filled(one.argv)[2:])
+            given = {word.partition("=")[0].partition(".")[0] for word in argv[1:] if word.startswith("--")}
+            if found.recipe.bringup.vllm_version == version.partition("+")[0]:
+                own.append(argv)
+            elif given <= set(flags):
+                shared.append(argv)
+    return unique(own), unique(shared)
+
+
+def unique(commands: list[list[str]]) -> list[list[str]]:
+    return [list(one) for one in dict.fromkeys(map(tuple, commands))]
+
+
 def single_options(version: str) -> list[list[str]]:
     """Every spelling of every option, with a value of its kind and with one that is not."""
     options = [one for one in load(version)["options"].values() if not NOT_READ & set(one["flags"])]
@@ -125,6 +149,25 @@ def test_the_real_parser_takes_and_refuses_what_we_do(tmp_path: Path) -> None:
         elif answer is not None and not parsed.refusals:
             differing += [(argv[-4:], key, value) for key, value in differing_values(parsed, answer)]
     assert not differing, "\n".join(map(str, differing))
+
+
+def test_the_real_parser_reads_the_reviewed_commands_as_we_do(tmp_path: Path) -> None:
+    """Those for its own version it takes; those for another it takes or refuses as our schema of its version says."""
+    python, version = real_python()
+    own, shared = golden_commands(version)
+    assert own
+    assert len(shared) > 100
+    answers = ask(python, [*own, *shared], tmp_path)
+    assert all(answer is not None for answer in answers[: len(own)])
+    differing: list[object] = []
+    for argv, answer in zip([*own, *shared], answers, strict=True):
+        parsed = parse(argv, version)
+        refused = parser_refusals(parsed)
+        if (answer is None) != bool(refused):
+            differing.append((argv, "refused" if answer is None else "taken", [str(one) for one in refused]))
+        elif answer is not None:
+            differing += [(argv[0], key, value) for key, value in differing_values(parsed, answer)]
+    assert not differing, "\n".join(map(str, differing[:20]))
 
 
 def differing_values(parsed: Parsed, answer: dict[str, object]) -> list[tuple[str, object]]:
