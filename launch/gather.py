@@ -31,6 +31,17 @@ class Answered:
         return {host: raw.facts() for host, raw in self.raw.items()}
 
 
+def parts(error: BringupError) -> dict[str, str]:
+    """What an error says, as data."""
+    return {
+        "message": error.message,
+        "id": error.id,
+        "observed": error.observed,
+        "required": error.required,
+        "next_command": error.next_command,
+    }
+
+
 def gather_all(fleet: Fleet) -> tuple[dict[str, HostFacts], dict[str, BringupError]]:
     """Return the facts of the hosts that answered, and the errors of those that did not."""
     answered = ask_all(fleet)

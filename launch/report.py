@@ -1,4 +1,7 @@
-"""What the operator sees: talk and progress on stderr, data on stdout, readable without colour."""
+"""What the operator sees: talk and progress on stderr, data on stdout, readable without colour.
+
+rich is imported where it draws: a verb that asks hosts should not make them wait for it.
+"""
 
 from __future__ import annotations
 
@@ -10,15 +13,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
-
 from inventory.secret import HIDDEN
 from playbooks.finding import Status
-from playbooks.plan import Phase
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from inventory.errors import BringupError
     from playbooks.finding import Finding
     from playbooks.phase_script import Event
@@ -35,7 +35,12 @@ class Report:
 
     quiet: bool = False
     seconds: dict[str, float] = field(default_factory=dict)
-    _console: Console = field(default_factory=lambda: console(stderr=True))
+    _made: Console | None = None
+
+    @property
+    def _console(self) -> Console:
+        self._made = self._made or console(stderr=True)
+        return self._made
 
     @contextmanager
     def phase(self, title: str) -> Iterator[None]:
@@ -48,10 +53,14 @@ class Report:
             self.seconds[title] = time.monotonic() - began
 
     def say(self, text: str, *, style: str = "") -> None:
+        from rich.text import Text
+
         if not self.quiet:
             self._console.print(Text(text, style=style))
 
     def error(self, error: BringupError) -> None:
+        from rich.text import Text
+
         self._console.print(Text(str(error), style="red"))
 
     def findings(self, findings: Sequence[Finding]) -> None:
@@ -70,6 +79,9 @@ class Report:
                 style="green",
             )
             return
+        from rich.table import Table
+        from rich.text import Text
+
         table = Table("phase", "action", "change", "hosts", box=None, pad_edge=False)
         for (phase, action, summary), hosts in same_changes(plan).items():
             table.add_row(phase, action, Text(summary, overflow="fold"), ", ".join(hosts))
@@ -93,12 +105,16 @@ class Report:
 
 def console(*, stderr: bool = False) -> Console:
     """A console that wraps for a person's terminal only: what goes to a file or a pipe keeps its lines."""
+    from rich.console import Console
+
     is_terminal = (sys.stderr if stderr else sys.stdout).isatty()
     return Console(stderr=stderr, highlight=False, soft_wrap=True, width=None if is_terminal else 1000)
 
 
 def same_changes(plan: Plan) -> dict[tuple[str, str, str], list[str]]:
     """Hosts by change, in the order in which phases come: the same change on 30 hosts is one line."""
+    from playbooks.plan import Phase
+
     order = list(Phase)
     united: dict[tuple[str, str, str], list[str]] = {}
     for change in sorted(plan.changes, key=lambda one: order.index(one.phase)):
@@ -125,6 +141,9 @@ def _finding_text(finding: Finding, hosts: Sequence[str]) -> str:
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, one_line: bool = False) -> None:
     """Print data as aligned columns on stdout; `one_line`: cut the last column at a terminal's edge, never wrap."""
+    from rich.table import Table
+    from rich.text import Text
+
     table = Table(*columns, box=None, pad_edge=False)
     for row in rows:
         table.add_row(*(Text(cell, overflow="ellipsis" if one_line else "fold", no_wrap=one_line) for cell in row))

@@ -13,12 +13,13 @@ from urllib.parse import urlsplit
 from inventory.errors import BringupError, ExitCode, raise_all
 from inventory.fleet import Fleet
 from inventory.load import VARIABLE, load
-from launch import operate, request
+from launch import request
 from launch.report import Report, print_json, print_lines, print_table
 
 if TYPE_CHECKING:
     from inventory.lab.network import Network
     from inventory.schema import Host, Inventory
+    from launch.gather import Answered
     from launch.request import Request
     from launch.survey import Deployment
 
@@ -49,16 +50,14 @@ def deploy(
 
 def check(*, model: str, hosts: str, inventory: str, recipes: str, replay: str, json: bool, **flags: str) -> ExitCode:
     from launch import deploy as run
-    from launch import probe as look
     from launch.catalogue import Catalogue
     from playbooks.check import blocking
 
     wanted = _request(model, **flags)
-    chosen = () if replay else _hosts(hosts, inventory)
     found = Catalogue.of(_folders(recipes)).find(wanted.model)
     report = Report(quiet=json)
     with report.phase("Gather"):
-        answered = look.replayed(Path(replay), hosts or "all") if replay else look.asked(chosen, opinion=False)
+        answered = _answered(hosts, inventory, replay, opinion=False)
         raise_all(list(answered.errors.values()))
     with report.phase("Place and check"):
         findings = run.findings(found, wanted, tuple(answered.hosts.values()), answered.facts())
@@ -82,15 +81,19 @@ def probe(  # noqa: PLR0913  (its flags)
     from launch import probe as look
 
     look.refuse_flags(save_at=save, raw=raw, diff=diff, host_detail=host_detail)
-    answered = look.replayed(Path(replay), hosts) if replay else look.asked(_hosts(hosts, inventory), opinion=True)
+    answered = _answered(hosts, inventory, replay, opinion=True)
     if save:
-        look.save(Path(save), answered, raw=raw)
-    look.show(answered, host_detail=host_detail, diff=diff, json=json)
+        look.keep(Path(save), answered, raw=raw)
+    if diff:
+        look.show_changes(Path(diff), answered, json=json)
+    else:
+        look.show(answered, host_detail=host_detail, json=json)
     raise_all(list(answered.errors.values()))
     return ExitCode.DONE
 
 
 def status(*, hosts: str, name: str, inventory: str, json: bool) -> ExitCode:
+    from launch import operate
     from launch.tables import status_rows
 
     with _deployment(hosts, name, inventory) as (fleet, found):
@@ -105,6 +108,8 @@ def status(*, hosts: str, name: str, inventory: str, json: bool) -> ExitCode:
 
 
 def logs(*, hosts: str, name: str, lines: str, inventory: str) -> ExitCode:
+    from launch import operate
+
     number = request.count("lines", lines, DEFAULT_LINES, 100_000)
     with _deployment(hosts, name, inventory) as (fleet, found):
         told = operate.logs(fleet, found.gang, number)
@@ -116,6 +121,7 @@ def logs(*, hosts: str, name: str, lines: str, inventory: str) -> ExitCode:
 
 
 def stop(*, hosts: str, name: str, inventory: str) -> ExitCode:
+    from launch import operate
     from playbooks.control import locked, this_run
 
     report = Report()
@@ -128,6 +134,7 @@ def stop(*, hosts: str, name: str, inventory: str) -> ExitCode:
 
 
 def restart(*, hosts: str, name: str, inventory: str, timeout: str) -> ExitCode:
+    from launch import operate
     from playbooks.control import locked, this_run
 
     report = Report()
@@ -268,12 +275,25 @@ def _network(value: str) -> Network | None:
     return None if value == "both" else value  # type: ignore[return-value]
 
 
+def _answered(hosts: str, inventory: str, replay: str, *, opinion: bool) -> Answered:
+    """What the hosts say, or what they said when the bundle `replay` was saved."""
+    if replay:
+        from launch.bundles import replayed
+
+        return replayed(Path(replay), hosts or "all")
+    from launch.probe import asked
+
+    return asked(_hosts(hosts, inventory), opinion=opinion)
+
+
 def _folders(recipes: str) -> Sequence[Path]:
     return [Path(recipes)] if recipes else []
 
 
 @contextmanager
 def _deployment(hosts: str, name: str, inventory: str) -> Iterator[tuple[Fleet, Deployment]]:
+    from launch import operate
+
     listed = _listed(inventory)
     with Fleet(listed.resolve(request.required("hosts", hosts, "tray1,tray2"))) as fleet:
         yield fleet, operate.find(fleet, listed, request.deployment_name(name))[1]

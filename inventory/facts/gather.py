@@ -11,13 +11,16 @@ import time
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
 
 from inventory.facts import gpu
 from inventory.facts.answers import unframe
-from inventory.facts.host import HostFacts
-from inventory.facts.raw import RawAnswer
 from inventory.quoting import quote
-from inventory.transport.base import Transport
+
+if TYPE_CHECKING:
+    from inventory.facts.host import HostFacts
+    from inventory.facts.raw import RawAnswer
+    from inventory.transport.base import Transport
 
 END_OF_SECTIONS = "BRINGUP_END_OF_SECTIONS"
 
@@ -152,6 +155,8 @@ def ask(transport: Transport, asked: Asked, *, sudo: bool = False) -> RawAnswer:
     """Ask the host everything; raises `HostUnreachable` if it does not answer."""
     sent_at = time.time()
     done = transport.run(script(asked), timeout=asked.whole_seconds + 10, sudo=sudo)
+    from inventory.facts.raw import RawAnswer  # all readers: the host should not wait for their import
+
     return RawAnswer(
         host=transport.host,
         answers=unframe(done.stdout),

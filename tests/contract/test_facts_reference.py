@@ -1,4 +1,4 @@
-"""docs/reference/facts.md tells every member of the JSON of `probe`: its end is made from the dataclasses themselves."""
+"""docs/reference/facts.md tells every member of the JSON of `probe`: its end is made from the dataclasses."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def classes() -> list[type]:
     return sorted(own, key=lambda one: one is not HostFacts)
 
 
-def in_words(node: ast.expr) -> str:
+def in_words(node: ast.expr) -> str:  # noqa: PLR0911  (one for each form)
     """A type as JSON has it."""
     match node:
         case ast.Name(id=name):
@@ -46,7 +46,7 @@ def in_words(node: ast.expr) -> str:
             return ", ".join(f"`{ast.literal_eval(value)}`" for value in values)
         case ast.Subscript(value=ast.Name(id="tuple"), slice=ast.Tuple(elts=[inner, ast.Constant(value=end)])):
             assert end is ...
-            return f"list of ({in_words(inner)})" if "list" in in_words(inner) else f"list of {in_words(inner)}"
+            return f"list of ({in_words(inner)})" if in_words(inner).startswith("list of") else f"list of {in_words(inner)}"
         case ast.Subscript(value=ast.Name(id="tuple"), slice=ast.Tuple(elts=parts)):
             return f"list of {len(parts)}: {', '.join(map(in_words, parts))}"
     raise AssertionError(ast.unparse(node))

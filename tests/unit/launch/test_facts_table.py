@@ -8,9 +8,9 @@ import pytest
 
 from inventory.errors import HostUnreachable
 from inventory.schema import Host
+from launch.bundles import replayed
 from launch.facts_table import COLUMNS, fact_rows
 from launch.gather import Answered
-from launch.probe import replayed
 from launch.report import print_table
 from tests.answered import HOSTS
 

@@ -11,8 +11,8 @@ from inventory.errors import BadInput, ExitCode, HostUnreachable
 from inventory.facts import saved
 from inventory.schema import Host
 from launch import probe, verbs
+from launch.bundles import replayed, save
 from launch.gather import Answered, asked_of
-from launch.probe import replayed, save
 from tests.answered import HOSTS
 
 FLAGS = {
