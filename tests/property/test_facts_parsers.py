@@ -14,7 +14,7 @@ from inventory.facts.cpulist import format_list, parse_list
 from inventory.facts.host import HostFacts
 from tests.answered import HOSTS, Said, fixture, framed
 
-FIXTURES = {folder.name: fixture(folder.name) for folder in sorted(HOSTS.iterdir())}
+FIXTURES = {folder.name: fixture(folder.name) for folder in sorted(HOSTS.iterdir()) if folder.is_dir()}
 HOST = st.sampled_from(sorted(FIXTURES))
 
 
