@@ -233,8 +233,8 @@ ANSWERS: dict[str, Callable[[Catalogue, Json], Json | None]] = {
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--recipes", type=Path, nargs="+", required=True)
-    parser.add_argument("--cases", type=Path, nargs="+", required=True)
+    parser.add_argument("--recipes", type=Path, nargs="+", action="extend", required=True)
+    parser.add_argument("--cases", type=Path, nargs="+", action="extend", required=True)
     arguments = parser.parse_args()
     catalogue = Catalogue.of(arguments.recipes, ours=False)
     lines = [json.loads(text) for path in arguments.cases for text in path.read_text(encoding="utf-8").splitlines()]
