@@ -24,13 +24,13 @@ def replayed(folder: Path, selection: str) -> Answered:
     bundle = saved.load(folder)
     listed = Inventory(hosts=_hosts(bundle), mentions=lambda _: True)  # what is not listed is refused below
     chosen = listed.resolve(selection)
-    strangers = [host.name for host in chosen if host.name not in (*bundle.answers, *bundle.head.silent)]
+    strangers = [host.name for host in chosen if host.name not in bundle.head.hosts]
     if strangers:
         raise BadInput(
             f"{', '.join(strangers)} is not in the bundle",
             id="bundle",
             observed=f"--hosts {selection}",
-            required=f"hosts of {folder}: {', '.join((*bundle.answers, *bundle.head.silent))}",
+            required=f"hosts of {folder}: {', '.join(bundle.head.hosts)}",
             next_command=f"invoke probe --replay {folder}",
         )
     return Answered(
@@ -46,8 +46,7 @@ def replayed(folder: Path, selection: str) -> Answered:
 
 def _hosts(bundle: saved.Bundle) -> dict[str, Host]:
     places = {host: dict(place) for host, place in bundle.places.items()}
-    silent: dict[str, dict[str, str]] = {host: {} for host in bundle.head.silent}
-    return {host: Host(name=host, **said) for host, said in (places | silent).items()}
+    return {host: Host(name=host, **places.get(host, {})) for host in bundle.head.hosts}
 
 
 def save(folder: Path, answered: Answered, *, raw: bool) -> None:
@@ -58,7 +57,7 @@ def save(folder: Path, answered: Answered, *, raw: bool) -> None:
         made_at=_made_at(answered.raw),
         redacted=not raw,
         sections=tuple(name for name, _ in SECTIONS if _was_asked(name, answered.raw)),
-        hosts=tuple(answers),
+        hosts=tuple(answered.hosts),
         silent={host: saved.Silent(**parts(error)) for host, error in answered.errors.items()},
     )
     saved.save(folder, saved.Bundle(head, answers, {host: _place(answered.hosts[host]) for host in answers}))

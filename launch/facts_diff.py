@@ -26,6 +26,8 @@ SUBJECTS = (
     *("gpus", "rdma", "software", "deployments"),
 )
 
+HEALTH = ("recovery_action", "remap_failure", "remap_pending", "fabric_state", "fabric_clique", "ecc")
+
 
 class Gravity(IntEnum):
     """In the order of the lines."""
@@ -123,6 +125,10 @@ def _gpus(old: Gpus, new: Gpus) -> Pair:
             yield Gravity.OTHER, f"GPU at {address} is another one (another UUID)"
         yield from _value(f"GPU {b.index} name", a.name, b.name)
         yield from _value(f"GPU {b.index} MIG", a.mig_enabled, b.mig_enabled)
+        for name in ("recovery_action", "remap_failure", "remap_pending", "fabric_state", "fabric_clique", "ecc"):
+            yield from _value(
+                f"GPU {b.index} {name.replace('_', ' ')}", getattr(a.health, name), getattr(b.health, name)
+            )
 
 
 def _rdma(old: tuple[RdmaDevice, ...], new: tuple[RdmaDevice, ...]) -> Pair:

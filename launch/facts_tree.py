@@ -12,6 +12,7 @@ from launch.sizes import cpu_set, size
 
 if TYPE_CHECKING:
     from inventory.facts.host import (
+        Block,
         FileSystem,
         Gpu,
         Gpus,
@@ -61,6 +62,7 @@ def tree(facts: HostFacts) -> Branch:
             *_branch("network", facts.network, _network),
             *_branch("rdma", facts.rdma, lambda devices: (_rdma(one) for one in _homeless(devices))),
             *_branch("file systems", facts.file_systems, lambda many: (Branch(_file_system(one)) for one in many)),
+            *_branch("block devices", facts.blocks, _blocks),
             *_branch("software", facts.software, _software),
             *_branch("second opinion", facts.second_opinion, _opinion),
             *_branch("deployments", facts.deployments, lambda many: (Branch(_deployment(one)) for one in many)),
@@ -84,6 +86,7 @@ def _leaves(title: str, texts: Iterable[str]) -> Iterator[Branch]:
 
 
 def _system(system: System) -> Iterator[Branch]:
+    yield from _leaves("", (system.machine, f"virtual, by {system.hypervisor}" if system.hypervisor else ""))
     yield Branch(f"{system.id} {system.version}, kernel {system.kernel}, {system.architecture}")
     yield Branch(f"boot {system.boot_id}, clock {system.clock_offset_s:+.2f} s")
     yield Branch(f"{system.user} ({system.uid}) on {system.hostname}, {'sudo' if system.can_sudo else 'no sudo'}")
@@ -164,7 +167,8 @@ def _gpu(one: Gpu) -> str:
         size(one.memory_bytes) if one.memory_bytes else "unified memory",
         one.pci_address,
         f"compute {one.compute_capability}" if one.compute_capability else "",
-        "MIG" if one.mig_enabled else "",
+        f"MIG with {one.health.mig_devices} devices" if one.mig_enabled else "",
+        f"clique {one.health.fabric_clique}" if one.health.fabric_clique not in {None, "N/A"} else "",
     )
     return ", ".join(filter(None, parts))
 
@@ -202,6 +206,14 @@ def _file_system(one: FileSystem) -> str:
     limits += "" if one.writable else ", not writable"
     free = f"{size(one.free_bytes)} free of {size(one.total_bytes)}"
     return f"{one.asked}: {one.type} on {one.mount}, {free}{limits}"
+
+
+def _blocks(blocks: tuple[Block, ...]) -> Iterator[Branch]:
+    """Disks and what is made of them; loop devices and drives for removable media are left out."""
+    for one in blocks:
+        if one.type not in {"loop", "rom"}:
+            text = (one.type, size(one.size) if isinstance(one.size, int) else one.size, one.file_system or "")
+            yield Branch("  " * one.depth + f"{one.name}: " + ", ".join(filter(None, text)))
 
 
 def _software(software: Software) -> Iterator[Branch]:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from inventory.facts.base import Unknown, is_known
-from inventory.facts.host import Gpus, HostFacts, Network
+from inventory.facts.host import GpuHealth, Gpus, HostFacts, Network
 from inventory.facts.opinion import disagreements
 
 if TYPE_CHECKING:
@@ -55,6 +55,8 @@ def _of_gpus(gpus: Gpus) -> Iterator[str]:
         yield f"{len(gpus.hidden)} GPU on the PCI bus that the driver does not show: {', '.join(gpus.hidden)}"
     if len({gpu.name for gpu in gpus.devices}) > 1:
         yield "GPUs of several kinds"
+    for gpu in gpus.devices:
+        yield from (f"GPU {gpu.index} {text}" for text in _of_health(gpu.health))
     mig = [str(gpu.index) for gpu in gpus.devices if gpu.mig_enabled]
     if mig:
         yield f"MIG on GPU {','.join(mig)}"
@@ -62,6 +64,19 @@ def _of_gpus(gpus: Gpus) -> Iterator[str]:
     if busy:
         names = dict.fromkeys(process.name for gpu in busy for process in gpu.processes)
         yield f"GPU {','.join(str(gpu.index) for gpu in busy)} in use by {', '.join(names)}"
+
+
+def _of_health(health: GpuHealth) -> Iterator[str]:
+    if health.recovery_action not in {None, "None", "N/A"}:
+        yield f"needs recovery: {health.recovery_action}"
+    if health.remap_failure:
+        yield "could not remap rows of its memory"
+    if health.remap_pending:
+        yield "has rows of memory to remap at its next reset"
+    if health.fabric_state not in {None, "Completed", "N/A"}:
+        yield f"is not in the NVLink fabric: {health.fabric_state}"
+    elif health.fabric_status not in {None, "Success", "N/A"}:
+        yield f"is in the NVLink fabric with {health.fabric_status}"
 
 
 def _of_cores(facts: HostFacts) -> Iterator[str]:

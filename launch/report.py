@@ -152,7 +152,10 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, one_li
         return
     for column, cells in zip(table.columns[:-1], zip(columns, *rows, strict=True), strict=False):
         column.min_width = max(map(len, cells))
-    console().print(table, soft_wrap=False, crop=False)
+    drawing = console()
+    with drawing.capture() as drawn:
+        drawing.print(table, soft_wrap=False, crop=False)
+    print_lines(line.rstrip() for line in drawn.get().splitlines())
 
 
 def print_lines(lines: Iterable[str]) -> None:

@@ -92,7 +92,7 @@ class Silent(Strict):
 
 
 class Head(Strict):
-    """BUNDLE.json. `sections` are those that the script asked."""
+    """BUNDLE.json. `sections` are those that the script asked; `hosts` all in order, those that are `silent` too."""
 
     format_version: Literal[1] = 1
     kind: Literal["bringup-bundle"] = "bringup-bundle"
@@ -176,7 +176,7 @@ def load(folder: Path) -> Bundle:
     """Read a bundle. Raises `BadInput` that names the file, host or section that is missing or wrong."""
     _refuse_version(folder)
     head = _read_json(folder, BUNDLE, Head)
-    told = {host: _read_json(folder, f"{host}/{ANSWER}", HostAnswer) for host in head.hosts}
+    told = {host: _read_json(folder, f"{host}/{ANSWER}", HostAnswer) for host in head.hosts if host not in head.silent}
     for host, answer in told.items():
         _refuse_missing(folder, host, answer, head.sections)
     return Bundle(

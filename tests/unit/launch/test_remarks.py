@@ -11,6 +11,7 @@ import pytest
 from inventory.facts.base import Unknown, Why
 from inventory.facts.host import (
     Cpu,
+    GpuHealth,
     Gpus,
     HostFacts,
     RdmaDevice,
@@ -53,6 +54,11 @@ def test_nothing_is_odd_about_a_good_host() -> None:
         ({"gpus": gpus(hidden=("00000009:01:00.0",))}, "1 GPU on the PCI bus that the driver does not show"),
         ({"gpus": one_gpu(name="NVIDIA B200")}, "GPUs of several kinds"),
         ({"gpus": one_gpu(mig_enabled=True)}, "MIG on GPU 0"),
+        ({"gpus": one_gpu(health=GpuHealth(recovery_action="Reboot"))}, "GPU 0 needs recovery: Reboot"),
+        ({"gpus": one_gpu(health=GpuHealth(remap_pending=True))}, "GPU 0 has rows of memory to remap"),
+        ({"gpus": one_gpu(health=GpuHealth(remap_failure=True))}, "GPU 0 could not remap"),
+        ({"gpus": one_gpu(health=GpuHealth(fabric_state="In Progress"))}, "not in the NVLink fabric: In Progress"),
+        ({"gpus": one_gpu(health=GpuHealth(fabric_state="Completed", fabric_status="Failure"))}, "with Failure"),
         ({"cpu": Cpu("x", 1, (0, 1, 2), (0, 1, 2), 3, 3)}, "3 physical cores, fewer than 2 + N = 6"),
         ({"cpu": Cpu("x", 1, tuple(range(8)), (0, 1, 2, 3, 4, 5), 6, 8)}, "only 6 of 8 cores may be used"),
         ({"rdma": (RdmaDevice("mlx5_0", ports=(ACTIVE,)), RdmaDevice("mlx5_1", ports=(DOWN,)))}, "RDMA port mlx5_1:1"),

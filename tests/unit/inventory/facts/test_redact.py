@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 
-from inventory.facts.host import Gpus, HostFacts, System
+from inventory.facts.host import NO_HEALTH, Gpus, HostFacts, System
 from inventory.facts.raw import RawAnswer
 from inventory.facts.redact import Redactor
 from tests.answered import HOSTS, answers, fixture
@@ -96,7 +96,9 @@ def without_ids(facts: HostFacts) -> HostFacts:
     if isinstance(system, System):
         system = dataclasses.replace(system, boot_id="")
     if isinstance(gpus, Gpus):
-        gpus = dataclasses.replace(gpus, devices=tuple(dataclasses.replace(one, uuid="") for one in gpus.devices))
+        gpus = dataclasses.replace(
+            gpus, devices=tuple(dataclasses.replace(one, uuid="", health=NO_HEALTH) for one in gpus.devices)
+        )
     return dataclasses.replace(facts, system=system, gpus=gpus)
 
 

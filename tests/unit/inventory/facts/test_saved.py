@@ -26,7 +26,7 @@ def bundle(*raws: RawAnswer, sections: tuple[str, ...] = ("system", "nvidia")) -
         made_at="2027-01-15T08:00:01+00:00",
         redacted=False,
         sections=sections,
-        hosts=tuple(one.host for one in raws),
+        hosts=(*(one.host for one in raws), "tray9"),
         silent={"tray9": saved.Silent(message="no answer", id="timeout", observed="10 s")},
     )
     return saved.Bundle(head, {one.host: one for one in raws}, {one.host: PLACE for one in raws})
@@ -147,7 +147,7 @@ def test_a_place_that_is_taken(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     saved.refuse_taken(tmp_path / "empty")
     saved.save(tmp_path / "empty", bundle(raw()))
-    assert saved.load(tmp_path / "empty").head.hosts == ("tray1",)
+    assert saved.load(tmp_path / "empty").head.hosts == ("tray1", "tray9")
 
 
 def test_a_failed_write_leaves_nothing(tmp_path: Path) -> None:
