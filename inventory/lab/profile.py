@@ -47,7 +47,7 @@ class Device(_Data):
 
 
 class Gpus(_Data):
-    """GPUs of one kind. `coherent`: the CPU addresses their memory. `links`: NVLinks between any two."""
+    """GPUs of one kind. `coherent`: the CPU addresses their memory. `links`: NVLinks between any two, 0: none."""
 
     name: str
     architecture: str

@@ -47,6 +47,21 @@ def test_the_tree_shows_what_lies_where(trays: Lab) -> None:
     assert "NIC mlx5_3" in nodes[2]
 
 
+@pytest.mark.parametrize(
+    ("profile", "cells"),
+    [
+        ("gb300", ("4x GB300 278 GiB", "2+4", "144/6", "4x 800G IB")),
+        ("l40s", ("4x L40S 45 GiB", " 4 ", "64/6", "1x 25G RoCE")),
+        ("h200", ("8x H200 140 GiB", " 2 ", "112/10", "8x 400G IB")),
+    ],
+)
+def test_other_hardware(make_lab: MakeLab, profile: str, cells: tuple[str, ...]) -> None:
+    lab = make_lab(1, profile)
+    row = probe(lab).out.splitlines()[1]
+    assert [cell for cell in cells if cell not in row] == [], row
+    lifecycle.down(lab.name)
+
+
 def test_saved_replayed_and_compared(trays: Lab, tmp_path: Path) -> None:
     bundle = tmp_path / "before"
     shown = probe(trays, "--save", str(bundle))

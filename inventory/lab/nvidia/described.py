@@ -68,11 +68,11 @@ def links(gpus: Gpus, nics: tuple[Nic, ...]) -> list[list[str]]:
 def _link(gpus: Gpus, one: Device | Nic, other: Device | Nic) -> str:
     if one is other:
         return "X"
-    if isinstance(one, Device) and isinstance(other, Device):
+    if isinstance(one, Device) and isinstance(other, Device) and gpus.links:
         return f"NV{gpus.links}"
     if one.node != other.node:
         return "SYS"
-    if isinstance(one, Nic) and isinstance(other, Nic):
+    if type(one) is type(other):
         return "NODE"
     nic, gpu = (one, other) if isinstance(one, Nic) else (other, one)
     assert isinstance(nic, Nic)  # noqa: S101  (for the type checker)

@@ -16,13 +16,13 @@ def of(name: str) -> Hardware:
 
 
 def test_the_profiles_that_there_are() -> None:
-    assert profile.names() == ("broken-driver", "cpu", "few-cores", "gb200", "h200")
+    assert profile.names() == ("broken-driver", "cpu", "few-cores", "gb200", "gb300", "h200", "l40s")
 
 
 def test_an_unknown_profile_names_the_known_ones() -> None:
-    with pytest.raises(BadInput, match="no lab profile named gb300") as refused:
-        profile.load("gb300")
-    assert "gb200, h200" in refused.value.required
+    with pytest.raises(BadInput, match="no lab profile named gb400") as refused:
+        profile.load("gb400")
+    assert "gb200, gb300, h200" in refused.value.required
 
 
 def test_a_profile_outside_the_folder_is_not_looked_for() -> None:
