@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from inventory.errors import BadInput, BringupError, CheckFailed, raise_all
+from launch.resolve.case import PD
 from launch.resolve.choice import strategy_for
 from launch.resolve.constraints import applies
 from launch.resolve.gates import (
@@ -86,6 +87,8 @@ def refuse_unlaunchable(found: Found, place: Place, strategy: str) -> None:
         )
     if place.recipe.bringup.plugins:
         errors.append(_needs_plugins(found))
+    if place.library.strategy(strategy).deploy_type == PD:
+        errors.append(_needs_router(strategy))
     raise_all(errors)
 
 
@@ -115,6 +118,16 @@ def _able(place: Place) -> list[str]:
     """Hardware that runs the variant, out of what the recipe or the variant names."""
     named = {*place.recipe.meta.hardware, *place.variant.supported_hardware}
     return sorted(one for one in named if offered(replace(place, hardware=one)))
+
+
+def _needs_router(strategy: str) -> BadInput:
+    return BadInput(
+        f"{strategy} is not launched",
+        id="strategy-unsupported",
+        observed="prefill and decode pools, with a router in front of them",
+        required="one gang: a single_node or multi_node strategy",
+        next_command="the same command without --strategy",
+    )
 
 
 def _needs_plugins(found: Found) -> CheckFailed:

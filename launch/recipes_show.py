@@ -14,13 +14,14 @@ from launch.resolve import resolve
 from launch.resolve.choice import default_features, default_hardware
 from launch.resolve.constraints import applies, unmet
 from launch.resolve.gates import Place, effective_strategies, fits_node, least_nodes, supported
-from launch.resolve.words import shown
+from launch.resolve.words import shell_line, shown
 from launch.vllm_args import check, parse
 from launch.vllm_args.translations import translate
 
 if TYPE_CHECKING:
     from launch.catalogue import Found
     from launch.recipe_extra import Constraint, Source
+    from launch.resolve import Resolved
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +36,9 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A recipe and one choice of it. `refused`: what the version, or the recipe itself, refuses of the commands.
+    """A recipe and one choice of it.
 
+    `beside`: commands of a router, a store and helpers. `refused`: what the version, or the recipe itself, refuses.
     `not_launchable`: why a deploy would stop before all that. `proven`: whether the version is the recipe's own.
     """
 
@@ -51,6 +53,7 @@ class Shown:
     proven: bool
     features: tuple[str, ...]
     commands: tuple[Command, ...]
+    beside: tuple[str, ...]
     notes: tuple[str, ...]
     refused: tuple[str, ...]
     not_launchable: str
@@ -89,12 +92,21 @@ def show(found: Found, *, hardware: str, nodes: int, variant: str, strategy: str
         proven=recipe.bringup.vllm_version is not None,
         features=tuple(features),
         commands=commands,
+        beside=tuple(_beside(resolved)),
         notes=tuple(dict.fromkeys(notes)),
         refused=tuple(dict.fromkeys(_refused(place, strategy, commands, version))),
         not_launchable=_not_launchable(found, place, strategy),
         constraints=tuple(one for one in recipe.bringup.constraints if applies(one, place, strategy)),
         sources=recipe.bringup.sources,
     )
+
+
+def _beside(resolved: Resolved) -> Iterator[str]:
+    if resolved.router is not None:
+        yield shell_line(resolved.router.argv)
+    if resolved.store is not None and resolved.store.master:
+        yield resolved.store.master
+    yield from (helper.command for helper in resolved.helpers)
 
 
 def nodes_for(place: Place, strategy: str) -> int:
@@ -153,6 +165,7 @@ def lines(one: Shown, found: Found) -> Iterator[str]:
         yield f"\n# {command.role} {command.rank}"
         yield from (f"{key}={value}" for key, value in sorted(command.env.items()))
         yield shown(command.argv)
+    yield from _block("beside them", one.beside)
     yield from _block("refused", one.refused)
     yield from _block("a deploy refuses it", [one.not_launchable] if one.not_launchable else [])
     yield from _block("notes", one.notes)

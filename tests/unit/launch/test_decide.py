@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
+
 import pytest
 
 from inventory.errors import BadInput, BringupError, CheckFailed, Several
+from launch.catalogue import OURS as OURS_FOLDER
 from launch.catalogue import Catalogue
 from launch.command import Program
 from launch.decide import Choice, Decision, choose, decide
@@ -80,6 +84,33 @@ def test_tensor_by_pipeline_over_four_trays() -> None:
 def test_another_variant_than_the_default_is_said() -> None:
     decision = decided("qwen3.8-2.4t", 1, 8, "AMD Instinct MI355X")
     assert "variant mxfp4: Inferact/Qwen3.8-2.4T-A95B-MXFP4" in decision.placement.reasons
+
+
+def test_a_renamed_value_is_put_right_and_said(tmp_path: Path) -> None:
+    shutil.copytree(OURS_FOLDER, tmp_path / "recipes")
+    recipe = tmp_path / "recipes/models/deepseek-ai/DeepSeek-V4-Pro.yaml"
+    recipe.write_text(recipe.read_text().replace("- deep_gemm_mega_moe", "- deep_gemm_amxf4_mega_moe"))
+    found = Catalogue.of([tmp_path / "recipes"]).find("deepseek-v4-pro")
+    gang, asked = hosts(2), request("deepseek-v4-pro")
+    seen = facts(gang, [4, 4])
+    decision = decide(choose(found, asked, gang, seen), asked, gang, seen, {host.name: PROGRAM for host in gang})
+    assert all("deep_gemm_mega_moe" in command.argv for command in decision.commands)
+    assert [one for one in decision.placement.reasons if "deep_gemm_amxf4_mega_moe became" in one]
+
+
+def test_pools_and_their_router_are_not_launched(tmp_path: Path) -> None:
+    shutil.copytree(OURS_FOLDER, tmp_path / "recipes")
+    pools = "name: pd_cluster\ndeploy_type: pd_cluster\nprefill: {parallelism: tp}\ndecode: {parallelism: tp}\n"
+    (tmp_path / "recipes/strategies/pd_cluster.yaml").write_text(pools)
+    gang = hosts(2)
+    with pytest.raises(BadInput, match="pools") as caught:
+        choose(
+            Catalogue.of([tmp_path / "recipes"]).find("glm-5"),
+            request("glm-5", strategy="pd_cluster"),
+            gang,
+            facts(gang, [4, 4]),
+        )
+    assert caught.value.id == "strategy-unsupported"
 
 
 def ids(error: BringupError) -> set[str]:
