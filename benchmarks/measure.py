@@ -8,7 +8,7 @@ import statistics
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,7 +49,8 @@ def run(argv: Sequence[str], *, env: Mapping[str, str], said: Path, timeout_s: f
 
 
 @contextlib.contextmanager
-def _sampled(pid: int):  # type: ignore[no-untyped-def]  # noqa: ANN202  (yields the list that it fills)
+def _sampled(pid: int) -> Iterator[list[int]]:
+    """Yield a list that is filled with the resident sum of `pid` and its descendants."""
     highest: list[int] = []
     done = threading.Event()
 
@@ -90,13 +91,12 @@ def in_turn(tools: Mapping[str, Callable[[], Run]], rounds: int) -> dict[str, li
 def table(found: Mapping[str, Sequence[Run]], base: str) -> str:
     """Medians, the least wall, and the ratios to the tool `base`."""
     lines = [f"{'tool':34} {'wall s':>7} {'least':>6} {'ratio':>6} {'cpu s':>6} {'ratio':>6} {'MiB':>5} {'ratio':>6}"]
-    wall, least, cpu, memory = _of(found[base])
+    wall, _, cpu, memory = _of(found[base])
     for name, runs in sorted(found.items(), key=lambda one: _of(one[1])[0]):
         w, m, c, r = _of(runs)
         lines.append(
             f"{name:34} {w:7.2f} {m:6.2f} {w / wall:6.2f} {c:6.2f} {c / cpu:6.2f} {r / 2**20:5.0f} {r / memory:6.2f}"
         )
-    del least
     return "\n".join(lines)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def pssh(folder: Path, lab: Path, addresses: list[str], script: str) -> None:
-    from pssh.clients import ParallelSSHClient
+    from pssh.clients import ParallelSSHClient  # type: ignore[import-not-found]
 
     key = str(lab / "id_ed25519")
     client = ParallelSSHClient(addresses, user="root", pkey=key, pool_size=len(addresses), identity_auth=False)
@@ -17,7 +17,7 @@ def pssh(folder: Path, lab: Path, addresses: list[str], script: str) -> None:
 
 
 def asyncssh(folder: Path, lab: Path, addresses: list[str], script: str) -> None:
-    import asyncssh as library
+    import asyncssh as library  # type: ignore[import-not-found]
 
     key = library.read_private_key(lab / "id_ed25519")
     options = {"username": "root", "client_keys": [key], "known_hosts": str(lab / "known_hosts"), "config": None}

@@ -110,7 +110,7 @@ class Bench:
 
 
 def _has(python: Path, module: str) -> bool:
-    argv = [python, "-c", f"import {module}"]
+    argv = [str(python), "-c", f"import {module}"]
     return python.exists() and subprocess.run(argv, capture_output=True, check=False).returncode == 0
 
 

@@ -2,40 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, TypeVar
-
-from inventory.facts.base import Maybe, Unknown
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from inventory.facts.host import Gpus, HostFacts
     from launch.catalogue import Found
     from launch.operate import Status
 
-T = TypeVar("T")
 Table = tuple[Sequence[str], Sequence[Sequence[str]]]
-
-
-def fact_rows(facts: Mapping[str, HostFacts]) -> Table:
-    """One line a host; what is unknown says why."""
-    columns = ("host", "os", "cores", "memory", "numa", "gpus", "driver", "systemd", "deployments")
-    rows = [
-        (
-            host,
-            _show(one.system, lambda s: f"{s.id} {s.version} {s.architecture}"),
-            _show(one.cpu, lambda c: f"{c.physical_cores} of {c.physical_cores_machine}"),
-            _show(one.memory, lambda m: f"{m.total_bytes / 2**30:.0f} GiB"),
-            _show(one.numa, lambda nodes: str(sum(bool(node.cpus) for node in nodes))),
-            _show(one.gpus, _gpus),
-            _show(one.gpus, lambda g: g.driver or ""),
-            _show(one.software, lambda s: s.systemd or "no"),
-            _show(one.deployments, lambda ds: ", ".join(f"{d.name} {d.state}" for d in ds)),
-        )
-        for host, one in facts.items()
-    ]
-    return columns, rows
 
 
 def status_rows(status: Status) -> Table:
@@ -70,15 +44,3 @@ def recipe_rows(found: Sequence[Found]) -> Table:
         for one in found
     ]
     return ("model", "variants", "strategies", "hardware", "vllm"), rows
-
-
-def _show(fact: Maybe[T], text: Callable[[T], str]) -> str:
-    return str(fact) if isinstance(fact, Unknown) else text(fact)
-
-
-def _gpus(gpus: Gpus) -> str:
-    if gpus.vendor == "none":
-        return "none"
-    names = dict.fromkeys(gpu.name for gpu in gpus.devices)
-    counted = ", ".join(f"{sum(gpu.name == name for gpu in gpus.devices)}x {name}" for name in names)
-    return f"{counted} (simulated)" if gpus.simulated else counted
