@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import gzip
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from inventory.facts.blocks import Block, disks, parse_lsblk
+from inventory.facts.blocks import disks, parse_lsblk
 from inventory.facts.collect_env import Report, parse_report
 from inventory.facts.cpulist import format_list
 from inventory.facts.disks import parse_findmnt, parse_mountinfo
-from inventory.facts.host import RdmaDevice
+from inventory.facts.host import Block, RdmaDevice
 from inventory.facts.lscpu import Lscpu, parse_lscpu
 from inventory.facts.lspci import Listed, parse_lspci
 from inventory.facts.machine import parse_board, parse_dmidecode, parse_soc, parse_tegra_release
@@ -26,7 +25,7 @@ from inventory.facts.rdma_text import (
     parse_ibv_devinfo,
     parse_rdma_link,
 )
-from tests.corpus_dumps import read_dump, read_infiniband, read_kfd, unpacked
+from tests.corpus_dumps import read_dump, read_infiniband, read_kfd, temporary_folder, unpacked
 from tests.corpus_gpus import AMD_READERS, NVIDIA_READERS, gpu_rows, host_bundle
 
 Truth = Mapping[str, Any]
@@ -285,7 +284,7 @@ def of_archive(read: Reader) -> Reader:
     """A reader of the tree in the archive among the files."""
 
     def reader(folder: Path, files: tuple[str, ...]) -> Truth:
-        with tempfile.TemporaryDirectory(prefix="bringup-corpus-") as name:
+        with temporary_folder() as name:
             archive = next(file for file in files if ".tar" in file)
             return read(unpacked(folder / archive, Path(name)), files)
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from inventory.facts.answers import Answers
+from inventory.facts.base import Maybe, Unknown, Why
+from inventory.facts.host import Block
 from inventory.facts.jsontext import Fields, as_objects, parse
 
 PAIR = re.compile(r'([A-Z:%-]+)="([^"]*)"')
@@ -13,27 +15,20 @@ SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGTPE]?)(?:i?B)?")
 POWERS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4, "P": 5, "E": 6}
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
-    """`size` as printed: bytes, or a rounded text. `rotational` and `file_system` are None where not told.
+def read_blocks(answers: Answers) -> Maybe[tuple[Block, ...]]:
+    """Every block device of the host; a container may see none."""
+    text = answers.text("disks.blocks")
+    if isinstance(text, Unknown):
+        return () if text.why is Why.EMPTY else text
+    return parse_lsblk(text)
 
-    `depth` 0: not made of another device that is listed. A device under two parents (a RAID) is listed under each.
-    """
 
-    name: str
-    type: str
-    size: int | str
-    rotational: bool | None
-    file_system: str | None
-    depth: int
-
-    @property
-    def bytes(self) -> int | None:
-        """Exact from a number, rounded from a text such as `1.7T`."""
-        if isinstance(self.size, int):
-            return self.size
-        match = SIZE.fullmatch(self.size.strip())
-        return int(float(match[1]) * 1024 ** POWERS[match[2]]) if match else None
+def size_bytes(block: Block) -> int | None:
+    """Exact from a number, rounded from a text such as `1.7T`."""
+    if isinstance(block.size, int):
+        return block.size
+    match = SIZE.fullmatch(block.size.strip())
+    return int(float(match[1]) * 1024 ** POWERS[match[2]]) if match else None
 
 
 def parse_lsblk(text: str) -> tuple[Block, ...]:

@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from inventory.facts.answers import Answers, first_line, unframe
 from inventory.facts.base import Maybe, Unknown, Why
+from inventory.facts.blocks import read_blocks
 from inventory.facts.cpu import read_cpu
 from inventory.facts.deployments import read_deployments
 from inventory.facts.disks import read_file_systems
@@ -52,6 +53,7 @@ def read_answers(
         seconds=seconds,
         simulated=is_simulated(answers),
         rdma=attempt(read_rdma, answers),
+        blocks=attempt(read_blocks, answers),
         cpu_flags=attempt(read_flags, answers),
         second_opinion=attempt(read_opinion, answers),
     )

@@ -23,6 +23,8 @@ class System:
     uid: int
     can_sudo: bool  # `sudo -n true` worked, or uid 0
     clock_offset_s: float
+    machine: str = ""  # what the firmware or the board calls itself: "Dell Inc. PowerEdge XE9680"
+    hypervisor: str | None = None  # KVM, VMware, Microsoft, ...: the CPU says that it is virtual
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,21 @@ class FileSystem:
     free_bytes: int
     free_inodes: int | None
     writable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """`size` as printed: bytes, or a rounded text. `rotational` and `file_system` are None where not told.
+
+    `depth` 0: not made of another device that is listed. A device under two parents (a RAID) is listed under each.
+    """
+
+    name: str
+    type: str  # disk, part, lvm, raid1, loop, rom, ...
+    size: int | str
+    rotational: bool | None
+    file_system: str | None
+    depth: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +162,27 @@ class GpuProcess:
 
 
 @dataclass(frozen=True, slots=True)
+class GpuHealth:
+    """What else the vendor's tool tells of a GPU; None where it does not. Texts are as printed."""
+
+    persistence: bool | None = None
+    ecc: bool | None = None
+    remap_pending: bool | None = None  # rows of memory are to be remapped at the next reset
+    remap_failure: bool | None = None
+    recovery_action: str | None = None  # "None", "Reset", "Reboot", "Drain P2P", ...
+    compute_mode: str | None = None
+    addressing_mode: str | None = None  # "ATS", "HMM", "None"
+    fabric_state: str | None = None  # "Completed" when the NVLink fabric took the GPU in
+    fabric_status: str | None = None
+    fabric_clique: str | None = None
+    fabric_cluster: str | None = None
+    mig_devices: int = 0
+
+
+NO_HEALTH = GpuHealth()
+
+
+@dataclass(frozen=True, slots=True)
 class Gpu:
     index: int
     name: str  # exact, as the vendor's tool prints it
@@ -155,6 +193,7 @@ class Gpu:
     compute_capability: str | None  # "10.0"
     mig_enabled: bool | None
     processes: tuple[GpuProcess, ...]
+    health: GpuHealth = NO_HEALTH
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,7 +282,8 @@ class HostFacts:
     seconds: float
     simulated: bool = False  # a lab host: its hardware is made up
     rdma: Maybe[tuple[RdmaDevice, ...]] = NOT_ASKED
-    cpu_flags: Maybe[tuple[str, ...]] = Unknown(Why.NOT_ASKED)  # as the kernel lists them; asked by probe alone
+    blocks: Maybe[tuple[Block, ...]] = NOT_ASKED
+    cpu_flags: Maybe[tuple[str, ...]] = NOT_ASKED  # as the kernel lists them; asked by probe alone
     second_opinion: Maybe[SecondOpinion] = NOT_ASKED
 
     def file_system(self, path: str) -> Maybe[FileSystem]:

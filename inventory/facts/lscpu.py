@@ -59,8 +59,14 @@ def parse_lscpu(text: str) -> Lscpu:
         sockets=sockets,
         cores=machine_cores(lines),
         numa_node_count=number(first.get("NUMA node(s)")),
-        numa_nodes={int(match[1]): cpus[0] for label, cpus in lines.items() if (match := NODE.fullmatch(label))},
+        numa_nodes=node_lists(first),
     )
+
+
+def node_lists(lines: dict[str, str]) -> dict[int, str]:
+    """The CPUs of each node as printed; a line that is damaged is left out."""
+    found = {int(match[1]): cpus for label, cpus in lines.items() if (match := NODE.fullmatch(label))}
+    return {node: cpus for node, cpus in found.items() if not cpus or cpu_set(cpus)}
 
 
 def number(text: str | None) -> int | None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 DEVICE = re.compile(
     r"^((?:[0-9a-fA-F]{4,8}:)?[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]) (.+?)(?: \[([0-9a-f]{4})\])?: (.*)$", re.MULTILINE
 )
+IDS = re.compile(r"\[([0-9a-f]{4}):([0-9a-f]{4})\](?: \(rev [0-9a-f]+\))?(?: \(prog-if .*\))?\s*$")
 NODE = re.compile(r"^\s+NUMA node: (\d{1,6})\s*$", re.MULTILINE)
 GPU_KINDS = ("VGA compatible controller", "3D controller", "Display controller", "Processing accelerators")
 
@@ -21,6 +22,9 @@ class Listed:
     text: str
     numa_node: int | None
     line: str
+    class_code: int | None = None  # these three with -nn only
+    vendor: int | None = None
+    device: int | None = None
 
     @property
     def is_gpu(self) -> bool:
@@ -29,10 +33,21 @@ class Listed:
 
 def parse_lspci(text: str) -> tuple[Listed, ...]:
     matches = list(DEVICE.finditer(text))
-    ends = [match.start() for match in matches[1:]] + [len(text)]
-    return tuple(
-        Listed(match[1], match[2], match[4].strip(), node_in(text[match.end() : end]), match[0].rstrip())
-        for match, end in zip(matches, ends, strict=True)
+    ends = [*(match.start() for match in matches[1:]), len(text)]
+    return tuple(listed(match, text[match.end() : end]) for match, end in zip(matches, ends, strict=False))
+
+
+def listed(match: re.Match[str], details: str) -> Listed:
+    ids = IDS.search(match[4])
+    return Listed(
+        address=match[1],
+        kind=match[2],
+        text=match[4].strip(),
+        numa_node=node_in(details),
+        line=match[0].rstrip(),
+        class_code=int(match[3], 16) if match[3] else None,
+        vendor=int(ids[1], 16) if ids else None,
+        device=int(ids[2], 16) if ids else None,
     )
 
 

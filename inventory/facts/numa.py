@@ -10,6 +10,7 @@ from inventory.facts.base import Maybe, Unknown, Why, is_known
 from inventory.facts.cpu import read_online
 from inventory.facts.cpulist import parse_list, parse_mask
 from inventory.facts.host import FileSystem, Memory, NumaNode
+from inventory.facts.numactl import parse_numactl
 
 NODE_CPUS = re.compile(r"/node(\d{1,6})/(cpulist|cpumap):(.*)")
 DISTANCES = re.compile(r"/node(\d{1,6})/distance:([\d ]*)")
@@ -23,7 +24,8 @@ def read_numa(answers: Answers) -> Maybe[tuple[NumaNode, ...]]:
     """All nodes by id: ids may have gaps, nodes may have no CPUs or no memory."""
     text = answers.text("processor.node-cpus")
     if isinstance(text, Unknown):
-        return one_node(answers) if text.why is Why.EMPTY else text
+        told = parse_numactl(optional(answers, "processor.numactl"))
+        return told or (one_node(answers) if text.why is Why.EMPTY else text)
     cpus: dict[int, tuple[int, ...]] = {}
     for node, kind, value in NODE_CPUS.findall(text):
         # The first line counts: old kernels end the file with a NUL.

@@ -14,7 +14,10 @@ SIZE = re.compile(r"^node (\d{1,6}) size:\s*(\d{1,12}) MB", re.MULTILINE)
 def parse_numactl(text: str) -> tuple[NumaNode, ...]:
     """By id. CPUs may be hard-wrapped over lines or come as ranges `0-15 (16)`."""
     sizes = {int(node): int(megabytes) << 20 for node, megabytes in SIZE.findall(text)}
-    nodes = (NumaNode(int(node), node_cpus(cpus), sizes.get(int(node), 0)) for node, cpus in CPUS.findall(text))
+    try:
+        nodes = [NumaNode(int(node), node_cpus(cpus), sizes.get(int(node), 0)) for node, cpus in CPUS.findall(text)]
+    except ValueError:
+        return ()
     return tuple(sorted(nodes, key=lambda node: node.id))
 
 

@@ -7,6 +7,7 @@ import re
 from inventory.facts.answers import Answers
 from inventory.facts.base import Maybe, Unknown, Why
 from inventory.facts.host import RdmaDevice, RdmaPort
+from inventory.facts.rdma_text import parse_ibstat
 
 FILE = re.compile(r"/infiniband/([^/\s]+)/(?:ports/(\d{1,3})/|device/)?([a-z_]+):(.*)")
 NETDEV = re.compile(r"/infiniband/([^/\s]+)/device/net/(\S+)")
@@ -16,7 +17,9 @@ def read_rdma(answers: Answers) -> Maybe[tuple[RdmaDevice, ...]]:
     """A host without RDMA has no such files: that is an answer."""
     text = answers.text("rdma.devices")
     if isinstance(text, Unknown):
-        return () if text.why is Why.EMPTY else text
+        said = answers.text("rdma.ibstat")
+        devices = () if isinstance(said, Unknown) else parse_ibstat(said)
+        return devices or (() if text.why is Why.EMPTY else text)
     netdevs = answers.text("rdma.netdevs")
     return parse_devices(text, "" if isinstance(netdevs, Unknown) else netdevs)
 

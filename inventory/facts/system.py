@@ -10,6 +10,8 @@ from typing import Literal
 from inventory.facts.answers import Answers
 from inventory.facts.base import Maybe, Unknown, Why
 from inventory.facts.host import System
+from inventory.facts.lscpu import parse_lscpu
+from inventory.facts.machine import parse_board, parse_soc, parse_tegra_release
 
 Family = Literal["debian", "rhel", "other"]
 CLOCK = re.compile(r"(\d{6,12})(\.\d{1,9})?")
@@ -47,7 +49,20 @@ def read_system(answers: Answers, sent: Sent) -> Maybe[System]:
         uid=int(word(answers, "system.uid")),
         can_sudo=word(answers, "system.uid") == "0" or sudo_works(answers),
         clock_offset_s=offset,
+        machine=machine_name(answers),
+        hypervisor=parse_lscpu(word(answers, "processor.lscpu")).hypervisor,
     )
+
+
+def machine_name(answers: Answers) -> str:
+    """`maker product` of the firmware, else the board of an integrated system."""
+    firmware = dict(re.findall(r"/(sys_vendor|product_name):(.*)", word(answers, "system.firmware")))
+    if firmware:
+        return " ".join(value for key in ("sys_vendor", "product_name") if (value := firmware.get(key, "").strip()))
+    board = parse_board(word(answers, "system.board"))
+    details = (parse_soc(word(answers, "system.soc")), parse_tegra_release(word(answers, "system.tegra")))
+    told = [detail for detail in (details[0], f"L4T {details[1]}" if details[1] else None) if detail]
+    return f"{board} ({', '.join(told)})" if told else board
 
 
 def word(answers: Answers, name: str) -> str:

@@ -182,6 +182,15 @@ section_system() {
     item uid id -u
     item init cat /proc/1/comm
     item container container_kind
+    [ -n "$sysroot" ] || machine_names
+}
+
+# What the firmware calls the machine, or the board where there is none (Jetson).
+machine_names() {
+    item firmware values /sys/class/dmi/id/sys_vendor /sys/class/dmi/id/product_name
+    item board cat /proc/device-tree/model
+    item soc cat /proc/device-tree/compatible
+    item tegra cat /etc/nv_tegra_release
 }
 
 section_sudo() {
@@ -224,6 +233,7 @@ section_processor() {
     item node-initiators node_initiators
     item node-cpus node_cpus
     item node-memory node_memory
+    [ -n "$sysroot" ] || [ -d "$nodes" ] || item numactl numactl -H
     item node-allowed allowed_nodes
     item memory cat "$sysroot/proc/meminfo"
     item lscpu lscpu --sysroot "${sysroot:-/}"
@@ -307,6 +317,7 @@ node_memory() {
 
 section_pci() {
     item devices pci_devices
+    [ -n "$sysroot" ] || [ -d /sys/bus/pci/devices ] || item lspci lspci -D -nn
 }
 
 # The devices that can be a GPU, its switch or a NIC: `address class vendor device numa_node`.
@@ -376,9 +387,20 @@ section_amd() {
     item static amd-smi static --json
     item process amd-smi process --json
     amd_status=$(sed -n 's/^amd.static //p' amd.status)
-    [ "$amd_status" = 0 ] || item rocm rocm-smi --showproductname --showuniqueid --showbus --showmeminfo vram \
-        --showtoponuma --showdriverversion --json
+    [ "$amd_status" = 0 ] || amd_otherwise
     item kfd kfd_nodes
+}
+
+# Older tools have no JSON, or break while they write it.
+amd_otherwise() {
+    [ "$amd_status" = 127 ] || item static-text amd-smi static
+    item rocm rocm-smi --showproductname --showuniqueid --showbus --showmeminfo vram \
+        --showtoponuma --showdriverversion --json
+    rocm_status=$(sed -n '$s/^amd.rocm //p' amd.status)
+    case $rocm_status in
+    0 | 127) ;;
+    *) item rocm-text rocm-smi --showproductname --showbus --showmeminfo vram --showtoponuma --showdriverversion ;;
+    esac
 }
 
 # The kernel's own list of compute nodes: no tool and no rights needed.
@@ -433,6 +455,7 @@ section_rdma() {
     item devices values "$devices"/*/fw_ver "$devices"/*/hca_type "$devices"/*/board_id "$devices"/*/sys_image_guid \
         "$devices"/*/ports/*/state "$devices"/*/ports/*/phys_state "$devices"/*/ports/*/rate \
         "$devices"/*/ports/*/link_layer "$devices"/*/device/numa_node
+    [ -n "$sysroot" ] || [ -d "$devices" ] || item ibstat ibstat
     item netdevs rdma_netdevs
     item gids values "$devices"/*/ports/*/gids/[0-7]
 }
@@ -448,9 +471,15 @@ rdma_netdevs() {
 section_disks() {
     item mounts cat /proc/self/mountinfo
     item asked asked_paths line_of
+    item blocks block_devices &
     disk_number=0
     asked_paths look_at
     wait
+}
+
+# JSON is unknown to lsblk before 2.27.
+block_devices() {
+    lsblk -J -b -o NAME,TYPE,SIZE,ROTA,FSTYPE,MOUNTPOINT || lsblk -P -b -o NAME,TYPE,SIZE,ROTA,FSTYPE,MOUNTPOINT,PKNAME
 }
 
 line_of() {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import random
+from collections.abc import Callable
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -11,10 +12,40 @@ from hypothesis import strategies as st
 from inventory.facts.base import Unknown
 from inventory.facts.bundle import read
 from inventory.facts.cpulist import format_list, parse_list
+from inventory.facts.disks import parse_findmnt, parse_mountinfo
+from inventory.facts.gpu.amd_smi import parse_amd_smi, parse_documents, parse_links
+from inventory.facts.gpu.amd_text import gpu_nodes, parse_amd_text, parse_tables
+from inventory.facts.gpu.kfd import parse_kfd
+from inventory.facts.gpu.nvidia_failures import find_failure, find_lost_gpus
+from inventory.facts.gpu.rocm_smi import parse_rocm_smi
+from inventory.facts.gpu.rocm_text import parse_agents, parse_concise, parse_rocm_text
 from inventory.facts.host import HostFacts
+from inventory.facts.lspci import parse_lspci
+from inventory.facts.machine import parse_dmidecode
+from inventory.facts.network import parse_netstat
+from inventory.facts.pasted import read_pasted
 from tests.answered import HOSTS, Said, fixture, framed
 
 FIXTURES = {folder.name: fixture(folder.name) for folder in sorted(HOSTS.iterdir()) if folder.is_dir()}
+TEXT_READERS: tuple[Callable[[str], object], ...] = (
+    parse_findmnt,
+    parse_mountinfo,
+    parse_documents,
+    parse_links,
+    lambda text: parse_amd_smi(text, text, text),
+    lambda text: gpu_nodes(parse_tables(text)),
+    parse_amd_text,
+    parse_kfd,
+    find_failure,
+    find_lost_gpus,
+    parse_rocm_smi,
+    parse_rocm_text,
+    parse_agents,
+    parse_concise,
+    parse_lspci,
+    parse_dmidecode,
+    parse_netstat,
+)
 HOST = st.sampled_from(sorted(FIXTURES))
 
 
@@ -84,6 +115,18 @@ def test_a_garbage_answer_leaves_everything_unknown(data: bytes) -> None:
     )
     assert all(isinstance(getattr(host, subject), Unknown) for subject in subjects)
     assert {field.name for field in dataclasses.fields(host)} >= set(subjects)
+
+
+PASTED = [text_of(said).decode(errors="replace") for host in sorted(FIXTURES) for said in FIXTURES[host].values()]
+
+
+@given(text=st.one_of(st.text(max_size=300), st.sampled_from(PASTED)), cut=st.integers(min_value=0, max_value=4000))
+@settings(max_examples=150, deadline=None)
+def test_any_pasted_text(text: str, cut: int) -> None:
+    host = read_pasted("x", [text[cut:], text[:cut]])
+    assert isinstance(host, HostFacts)
+    for reader in TEXT_READERS:
+        reader(text[:cut])
 
 
 @given(cpus=st.sets(st.integers(min_value=0, max_value=4095)))

@@ -6,9 +6,11 @@ from inventory.facts.answers import Answers
 from inventory.facts.base import Maybe, Unknown, Why
 from inventory.facts.gpu.amd_gpu import AmdAnswer, AmdGpu
 from inventory.facts.gpu.amd_smi import parse_amd_smi
+from inventory.facts.gpu.amd_text import parse_amd_text
 from inventory.facts.gpu.kfd import parse_kfd
 from inventory.facts.gpu.pci import AMD, PciDevice, gpus_of
 from inventory.facts.gpu.rocm_smi import parse_rocm_smi
+from inventory.facts.gpu.rocm_text import parse_rocm_text
 from inventory.facts.host import Gpu, Gpus, NumaNode
 from inventory.facts.system import is_simulated
 
@@ -23,7 +25,7 @@ def read_amd(answers: Answers, pci: tuple[PciDevice, ...], nodes: tuple[NumaNode
     shown = {one.pci_address for one in answer.gpus}
     return Gpus(
         vendor="amd",
-        driver=answer.driver,
+        driver=answer.driver or IN_KERNEL,
         runtime_ceiling=None,
         devices=tuple(gpu_fact(index, one, on_bus, with_cpus) for index, one in enumerate(answer.gpus)),
         simulated=is_simulated(answers),
@@ -31,13 +33,28 @@ def read_amd(answers: Answers, pci: tuple[PciDevice, ...], nodes: tuple[NumaNode
     )
 
 
+IN_KERNEL = "amdgpu of the kernel"
+"""The driver that comes with the kernel has no version of its own."""
+OTHERWISE = (
+    ("amd.static-text", parse_amd_text),
+    ("amd.rocm", parse_rocm_smi),
+    ("amd.rocm-text", parse_rocm_text),
+    ("amd.kfd", parse_kfd),
+)
+
+
 def first_answer(answers: Answers) -> Maybe[AmdAnswer]:
     static, listed = answers.item("amd.static"), answers.item("amd.list")
     if not isinstance(static, Unknown):
-        answer = parse_amd_smi(static.text, "" if isinstance(listed, Unknown) else listed.text)
+        held = answers.item("amd.process")
+        answer = parse_amd_smi(
+            static.text,
+            "" if isinstance(listed, Unknown) else listed.text,
+            "" if isinstance(held, Unknown) else held.text,
+        )
         if not isinstance(answer, Unknown):
             return answer
-    for name, parse in (("amd.rocm", parse_rocm_smi), ("amd.kfd", parse_kfd)):
+    for name, parse in OTHERWISE:
         item = answers.item(name)
         if not isinstance(item, Unknown):
             answer = parse(item.text)
@@ -71,5 +88,5 @@ def gpu_fact(index: int, one: AmdGpu, on_bus: dict[str, PciDevice], with_cpus: l
         numa_node=near[0] if near else only[0],
         compute_capability=one.gfx,
         mig_enabled=None,
-        processes=(),
+        processes=one.processes,
     )

@@ -5,9 +5,20 @@ section_amd() {
     item static amd-smi static --json
     item process amd-smi process --json
     amd_status=$(sed -n 's/^amd.static //p' amd.status)
-    [ "$amd_status" = 0 ] || item rocm rocm-smi --showproductname --showuniqueid --showbus --showmeminfo vram \
-        --showtoponuma --showdriverversion --json
+    [ "$amd_status" = 0 ] || amd_otherwise
     item kfd kfd_nodes
+}
+
+# Older tools have no JSON, or break while they write it.
+amd_otherwise() {
+    [ "$amd_status" = 127 ] || item static-text amd-smi static
+    item rocm rocm-smi --showproductname --showuniqueid --showbus --showmeminfo vram \
+        --showtoponuma --showdriverversion --json
+    rocm_status=$(sed -n '$s/^amd.rocm //p' amd.status)
+    case $rocm_status in
+    0 | 127) ;;
+    *) item rocm-text rocm-smi --showproductname --showbus --showmeminfo vram --showtoponuma --showdriverversion ;;
+    esac
 }
 
 # The kernel's own list of compute nodes: no tool and no rights needed.

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from inventory.facts.host import GpuProcess
+
 
 @dataclass(frozen=True, slots=True)
 class AmdGpu:
@@ -15,6 +17,7 @@ class AmdGpu:
     pci_address: str  # normalised; empty where not told
     numa_node: int | None
     gfx: str | None  # "gfx942"
+    processes: tuple[GpuProcess, ...] = ()
     cpus: tuple[int, ...] = ()  # near ones, by the mask: the list that stands beside it can be wrong
 
 

@@ -10,6 +10,7 @@ from inventory.facts.cpulist import parse_mask
 from inventory.facts.gpu.amd_gpu import AmdAnswer, AmdGpu
 from inventory.facts.gpu.pci import normalise
 from inventory.facts.gpu.quantity import parse_bytes, told
+from inventory.facts.host import GpuProcess
 from inventory.facts.jsontext import Fields, as_objects, parse, parse_at
 
 NUMBER_OF_VERSION = re.compile(r"\d+(?:\.\d+)+\S*")
@@ -22,12 +23,18 @@ def gpu_entries(text: str) -> tuple[Fields, ...]:
     return tuple(entry for entry in as_objects(value) if entry.number("gpu") is not None)
 
 
-def parse_amd_smi(static: str, listed: str) -> Maybe[AmdAnswer]:
+def parse_amd_smi(static: str, listed: str, held: str = "") -> Maybe[AmdAnswer]:
+    """The answers of `static`, `list` and `process`; only the first is needed."""
     entries = gpu_entries(static)
     if not entries:
         return Unknown(Why.UNREADABLE, "no GPUs in the JSON of amd-smi static")
     by_index = {entry.number("gpu"): entry for entry in gpu_entries(listed)}
-    gpus = tuple(amd_gpu(entry, by_index.get(entry.number("gpu"), Fields({}))) for entry in entries)
+    processes = {entry.number("gpu"): gpu_processes(entry) for entry in gpu_entries(held)}
+    gpus = tuple(
+        amd_gpu(entry, by_index.get(index, Fields({})), processes.get(index, ()))
+        for entry in entries
+        if (index := entry.number("gpu")) is not None
+    )
     return AmdAnswer(driver=driver_version(entries[0].object("driver").text("version")), gpus=gpus)
 
 
@@ -36,7 +43,17 @@ def driver_version(text: str) -> str | None:
     return text.strip() if NUMBER_OF_VERSION.fullmatch(text.strip()) else None
 
 
-def amd_gpu(static: Fields, listed: Fields) -> AmdGpu:
+def gpu_processes(entry: Fields) -> tuple[GpuProcess, ...]:
+    """`process_list` holds `{"process_info": {"name", "pid", "mem" or "memory_usage"}}`, or `N/A` when idle."""
+    infos = (one.object("process_info") for one in entry.objects("process_list"))
+    return tuple(
+        GpuProcess(pid=pid, name=info.text("name"), memory_bytes=amount(info, "mem"))
+        for info in infos
+        if (pid := info.number("pid")) is not None
+    )
+
+
+def amd_gpu(static: Fields, listed: Fields, processes: tuple[GpuProcess, ...]) -> AmdGpu:
     asic, numa = static.object("asic"), static.object("numa")
     return AmdGpu(
         name=told(asic.text("market_name")) or "",
@@ -45,6 +62,7 @@ def amd_gpu(static: Fields, listed: Fields) -> AmdGpu:
         pci_address=address(static.object("bus").text("bdf") or listed.text("bdf")),
         numa_node=numa.number("node"),
         gfx=told(asic.text("target_graphics_version")),
+        processes=processes,
         cpus=masked_cpus(numa.object("cpu_affinity")),
     )
 

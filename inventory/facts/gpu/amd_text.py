@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import re
 
+from inventory.facts.base import Maybe, Unknown, Why
+from inventory.facts.gpu.amd_gpu import AmdAnswer, AmdGpu
+from inventory.facts.gpu.amd_smi import address, driver_version
+from inventory.facts.gpu.quantity import parse_bytes, told
+
 GPU = re.compile(r"GPU:\s*(\d{1,3})\s*")
 ADDRESS = r"[0-9a-fA-F]{4}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]"
 TABLE = re.compile(rf"^([A-Z_ ]+?)(?: ?TABLE|_TABLE):\s*\n\s+(.*)\n((?:{ADDRESS}.*\n?)+)", re.MULTILINE)
@@ -27,6 +32,26 @@ def parse_outline(text: str) -> dict[int, dict[Path, str]]:
         if value.strip():
             current.setdefault(tuple(name for _, name in path), value.strip())
     return gpus
+
+
+def parse_amd_text(text: str) -> Maybe[AmdAnswer]:
+    """`amd-smi static`: the fields have the names of its JSON, in capitals."""
+    gpus = tuple(outline_gpu(values) for _, values in sorted(parse_outline(text).items()))
+    drivers = (values.get(("DRIVER", "VERSION"), "") for values in parse_outline(text).values())
+    version = next(filter(None, map(driver_version, drivers)), None)
+    return AmdAnswer(version, gpus) if gpus else Unknown(Why.UNREADABLE, "no GPU in the answer of amd-smi static")
+
+
+def outline_gpu(values: dict[Path, str]) -> AmdGpu:
+    node = values.get(("NUMA", "NODE"), "")
+    return AmdGpu(
+        name=told(values.get(("ASIC", "MARKET_NAME"), "")) or "",
+        uuid=told(values.get(("ASIC", "ASIC_SERIAL"), "")) or "",
+        memory_bytes=parse_bytes(values.get(("VRAM", "SIZE"), "")),
+        pci_address=address(values.get(("BUS", "BDF"), "")),
+        numa_node=int(node) if node.isdecimal() else None,
+        gfx=told(values.get(("ASIC", "TARGET_GRAPHICS_VERSION"), "")),
+    )
 
 
 def parse_tables(text: str) -> dict[str, dict[str, dict[str, str]]]:

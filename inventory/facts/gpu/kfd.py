@@ -10,6 +10,20 @@ from inventory.facts.base import Maybe, Unknown, Why
 from inventory.facts.gpu.amd_gpu import AmdAnswer, AmdGpu
 
 LINE = re.compile(r"/nodes/(\d{1,4})/(?:(mem_banks|io_links)/(\d{1,4})/)?(gpu_id|name|properties):(.*)")
+# The kernel calls every recent GPU "ip discovery"; libdrm's amdgpu.ids has the names, if it is installed.
+MODELS = {
+    0x738C: "AMD Instinct MI100",
+    0x7408: "AMD Instinct MI250X",
+    0x740C: "AMD Instinct MI250X / MI250",
+    0x740F: "AMD Instinct MI210",
+    0x74A0: "AMD Instinct MI300A",
+    0x74A1: "AMD Instinct MI300X",
+    0x74A2: "AMD Instinct MI308X",
+    0x74A5: "AMD Instinct MI325X",
+    0x74B5: "AMD Instinct MI300X VF",
+    0x75A0: "AMD Instinct MI350X",
+    0x75A3: "AMD Instinct MI355X",
+}
 VRAM_HEAPS = frozenset({1, 2})  # HSA_MEM_HEAP_TYPE_FB_PUBLIC, _FB_PRIVATE
 
 
@@ -84,7 +98,7 @@ def parse_kfd(text: str) -> Maybe[AmdAnswer]:
     nodes = parse_nodes(text)
     gpus = tuple(
         AmdGpu(
-            name=node.name,
+            name=MODELS.get(node.properties.get("device_id", 0), node.name),
             uuid=f"{unique:#x}" if (unique := node.properties.get("unique_id", 0)) else "",
             memory_bytes=node.memory_bytes,
             pci_address=node.pci_address,

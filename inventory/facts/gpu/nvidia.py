@@ -5,14 +5,15 @@ from __future__ import annotations
 from inventory.facts.answers import Answers
 from inventory.facts.base import Maybe, Unknown, Why
 from inventory.facts.gpu.nvidia_csv import parse_capabilities, parse_csv, parse_listing
-from inventory.facts.gpu.nvidia_failures import find_failure
+from inventory.facts.gpu.nvidia_failures import find_failure, find_lost_gpus
 from inventory.facts.gpu.nvidia_gpu import NvidiaAnswer, NvidiaGpu
 from inventory.facts.gpu.nvidia_table import parse_table
 from inventory.facts.gpu.nvidia_text import parse_text
 from inventory.facts.gpu.nvidia_xml import parse_xml
 from inventory.facts.gpu.pci import NVIDIA, PciDevice, gpus_of
+from inventory.facts.gpu.quantity import parse_switch, parse_yes, told
 from inventory.facts.gpu.topology import Affinity, cpu_node, parse_affinities
-from inventory.facts.host import Gpu, Gpus, NumaNode
+from inventory.facts.host import Gpu, GpuHealth, Gpus, NumaNode
 from inventory.facts.system import is_simulated
 
 # The fullest first. The table is the last resort: it cuts names.
@@ -67,15 +68,18 @@ def failure(answers: Answers) -> Unknown:
         return asked
     if asked.status == 127:
         return Unknown(Why.MISSING_TOOL, "nvidia-smi is not installed")
-    said = "\n".join(texts(answers, "nvidia.xml", "nvidia.csv", "nvidia.list", "nvidia.text"))
+    said = "\n".join(texts(answers, "nvidia.xml", "nvidia.csv", "nvidia.list", "nvidia.text", "nvidia.table"))
     named = find_failure(said)
-    logged = find_failure("\n".join(texts(answers, "nvidia.kernel")))
+    log = "\n".join(texts(answers, "nvidia.kernel"))
+    logged = find_failure(log)
     if logged and (named is None or named.name in {"one_gpu_lost", "no_devices", "gpu_lost"}):
         named = logged
     if named is None:
         return asked.reason if asked.status or not asked.out.strip() else Unknown(Why.UNREADABLE, asked.complaint)
     why = Why.REFUSED if named.name == "no_permission" else Why.UNREADABLE
-    return Unknown(why, f"{named.name}: {named.cause} (nvidia-smi: {asked.complaint})")
+    lost = ", ".join(gpu.address for gpu in find_lost_gpus(log))
+    where = f" (the kernel names {lost})" if lost else ""
+    return Unknown(why, f"{named.name}: {named.cause}{where} (nvidia-smi: {asked.complaint})")
 
 
 def texts(answers: Answers, *names: str) -> list[str]:
@@ -119,4 +123,22 @@ def gpu_fact(index: int, one: NvidiaGpu, node: int | None, capability: str | Non
         compute_capability=capability,
         mig_enabled=one.mig_enabled,
         processes=one.processes,
+        health=health(one),
+    )
+
+
+def health(one: NvidiaGpu) -> GpuHealth:
+    return GpuHealth(
+        persistence=parse_switch(one.persistence or ""),
+        ecc=parse_switch(one.ecc or ""),
+        remap_pending=parse_yes(one.remap_pending or ""),
+        remap_failure=parse_yes(one.remap_failure or ""),
+        recovery_action=one.recovery_action,
+        compute_mode=one.compute_mode,
+        addressing_mode=one.addressing_mode,
+        fabric_state=told(one.fabric_state or ""),
+        fabric_status=told(one.fabric_status or ""),
+        fabric_clique=told(one.fabric_clique or ""),
+        fabric_cluster=told(one.fabric_cluster or ""),
+        mig_devices=one.mig_devices,
     )

@@ -16,7 +16,8 @@ FIRST = re.compile(
     r"\|\s*(\d{1,3})\s+(.+?)\s+(On|Off|N/A|ERR!|TCC|WDDM|MCDM)\s*\|\s*"
     r"([0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7]|N/A)\s+"
 )
-MEMORY = re.compile(r"\|[^|]*?([0-9.]+W|N/A|ERR!)?\s*/\s*[^|]*\|\s*(?:[0-9]+\s*MiB\s*/\s*([0-9]+\s*MiB)|([^|]*?))\s*\|")
+MEMORY = re.compile(r"\|.*?\s(\S+)\s+/\s[^|]*\|\s*(?:[0-9]+\s*MiB\s*/\s*([0-9]+\s*MiB)|([^|]*?))\s*\|")
+POWER = re.compile(r"[0-9.]+W")
 CUT = "..."
 
 
@@ -67,5 +68,5 @@ def with_memory(index: int, gpu: NvidiaGpu, line: str) -> Row:
     match = MEMORY.match(line)
     if match is None:
         return Row(index, gpu, memory_note=None, power=None)
-    power = match[1] if match[1] and match[1].endswith("W") else None
+    power = match[1] if POWER.fullmatch(match[1]) else None
     return Row(index, replace(gpu, memory=match[2]), memory_note=match[3] or None, power=power)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from inventory.facts.answers import Answers
 from inventory.facts.base import Maybe, Unknown
+from inventory.facts.lspci import parse_lspci
 
 NVIDIA, AMD = 0x10DE, 0x1002
 ADDRESS = re.compile(r"(?:([0-9a-fA-F]{4,8}):)?([0-9a-fA-F]{1,2}):([0-9a-fA-F]{1,2})\.([0-7])")
@@ -48,8 +49,18 @@ def read_pci(answers: Answers) -> Maybe[tuple[PciDevice, ...]]:
     if isinstance(item, Unknown):
         return item
     if item.status != 0:
-        return item.reason
+        listed = answers.text("pci.lspci")
+        return item.reason if isinstance(listed, Unknown) else from_lspci(listed)
     return tuple(device for line in item.text.splitlines() if (device := pci_device(line)))
+
+
+def from_lspci(text: str) -> tuple[PciDevice, ...]:
+    """`lspci -D -nn`, which tells no NUMA node."""
+    return tuple(
+        PciDevice(normalise(one.address), one.class_code, one.vendor, one.device, one.numa_node)
+        for one in parse_lspci(text)
+        if one.class_code is not None and one.vendor is not None and one.device is not None
+    )
 
 
 def pci_device(line: str) -> PciDevice | None:

@@ -44,3 +44,8 @@ def parse_bytes(text: str, *, unit: str = "") -> int | None:
 def parse_switch(text: str) -> bool | None:
     """`Enabled` or `Disabled`; None for anything else."""
     return {"enabled": True, "disabled": False}.get(text.strip().lower())
+
+
+def parse_yes(text: str) -> bool | None:
+    """`Yes` or `No`; None for anything else."""
+    return {"yes": True, "no": False}.get(text.strip().lower())

@@ -7,6 +7,12 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from inventory.facts.base import Maybe, Unknown, Why
+from inventory.facts.gpu.amd_gpu import AmdAnswer
+from inventory.facts.gpu.amd_smi import driver_version
+from inventory.facts.gpu.rocm_smi import lower_keys, rocm_gpu
+from inventory.facts.jsontext import Fields
+
 LINE = re.compile(r"^GPU\[(\d{1,3})\]\s*: (?:\(Topology\) )?([^:]+?)\s*: ?(.*?)\s*$", re.MULTILINE)
 CONCISE = re.compile(
     r"^(\d{1,3})\s+\[(0x[0-9a-fA-F]+) : (?:0x)?[0-9a-fA-F]+\].*?\s([A-Z]+\d?|N/A), ([A-Z]+|N/A)\s.*\n(\s+)(\S.*?)\s*$",
@@ -42,6 +48,19 @@ def parse_gpu_lines(text: str) -> dict[int, dict[str, str]]:
     for index, key, value in LINE.findall(text):
         gpus.setdefault(int(index), {}).setdefault(key, value)
     return gpus
+
+
+def parse_rocm_text(text: str) -> Maybe[AmdAnswer]:
+    """The lines `GPU[0] : key: value`, whose keys are those of its JSON."""
+    cards = parse_gpu_lines(text)
+    gpus = tuple(rocm_gpu(lower_keys(Fields(as_json_keys(card)))) for _, card in sorted(cards.items()))
+    driver = driver_version(driver_line(text) or "")
+    return AmdAnswer(driver, gpus) if gpus else Unknown(Why.UNREADABLE, "no GPU in the answer of rocm-smi")
+
+
+def as_json_keys(card: dict[str, str]) -> dict[str, str]:
+    """`(Topology) ` was taken off the keys."""
+    return {f"(Topology) {key}" if key.startswith("Numa") else key: value for key, value in card.items()}
 
 
 def parse_concise(text: str) -> tuple[ConciseGpu, ...]:

@@ -3,9 +3,15 @@
 section_disks() {
     item mounts cat /proc/self/mountinfo
     item asked asked_paths line_of
+    item blocks block_devices &
     disk_number=0
     asked_paths look_at
     wait
+}
+
+# JSON is unknown to lsblk before 2.27.
+block_devices() {
+    lsblk -J -b -o NAME,TYPE,SIZE,ROTA,FSTYPE,MOUNTPOINT || lsblk -P -b -o NAME,TYPE,SIZE,ROTA,FSTYPE,MOUNTPOINT,PKNAME
 }
 
 line_of() {

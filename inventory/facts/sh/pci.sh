@@ -1,6 +1,7 @@
 # shellcheck shell=sh
 section_pci() {
     item devices pci_devices
+    [ -n "$sysroot" ] || [ -d /sys/bus/pci/devices ] || item lspci lspci -D -nn
 }
 
 # The devices that can be a GPU, its switch or a NIC: `address class vendor device numa_node`.

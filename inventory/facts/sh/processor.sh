@@ -18,6 +18,7 @@ section_processor() {
     item node-initiators node_initiators
     item node-cpus node_cpus
     item node-memory node_memory
+    [ -n "$sysroot" ] || [ -d "$nodes" ] || item numactl numactl -H
     item node-allowed allowed_nodes
     item memory cat "$sysroot/proc/meminfo"
     item lscpu lscpu --sysroot "${sysroot:-/}"

@@ -5,6 +5,7 @@ section_rdma() {
     item devices values "$devices"/*/fw_ver "$devices"/*/hca_type "$devices"/*/board_id "$devices"/*/sys_image_guid \
         "$devices"/*/ports/*/state "$devices"/*/ports/*/phys_state "$devices"/*/ports/*/rate \
         "$devices"/*/ports/*/link_layer "$devices"/*/device/numa_node
+    [ -n "$sysroot" ] || [ -d "$devices" ] || item ibstat ibstat
     item netdevs rdma_netdevs
     item gids values "$devices"/*/ports/*/gids/[0-7]
 }

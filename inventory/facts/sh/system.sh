@@ -9,6 +9,15 @@ section_system() {
     item uid id -u
     item init cat /proc/1/comm
     item container container_kind
+    [ -n "$sysroot" ] || machine_names
+}
+
+# What the firmware calls the machine, or the board where there is none (Jetson).
+machine_names() {
+    item firmware values /sys/class/dmi/id/sys_vendor /sys/class/dmi/id/product_name
+    item board cat /proc/device-tree/model
+    item soc cat /proc/device-tree/compatible
+    item tegra cat /etc/nv_tegra_release
 }
 
 section_sudo() {

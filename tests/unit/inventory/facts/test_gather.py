@@ -66,13 +66,12 @@ def facts(answer: bytes) -> HostFacts:
     return read(answer, host="here", noise=b"", seconds=1, sent_at=now, received_at=now)
 
 
-def left_behind() -> set[Path]:
-    return set(Path("/dev/shm").glob("bringup-facts.*"))
-
-
 def test_this_machine(run: Run, tmp_path: Path) -> None:
-    before = left_behind()
-    answer = run(script(Asked(state_dir=str(tmp_path / "state"), addresses=("127.0.0.1", "localhost"))))
+    files = tmp_path / "files"
+    files.mkdir()
+    text = script(Asked(state_dir=str(tmp_path / "state"), addresses=("127.0.0.1", "localhost")))
+    assert "for parent in /dev/shm " in text
+    answer = run(text.replace("for parent in /dev/shm ", f"for parent in {files} "))
     got = unframe(answer)
     assert (got.fault, got.damaged) == ("", frozenset())
     assert {f"{name}.end" for name, _ in SECTIONS} <= set(got.files)
@@ -84,7 +83,7 @@ def test_this_machine(run: Run, tmp_path: Path) -> None:
     assert not isinstance(host.system, Unknown)
     assert host.system.boot_id == Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     assert abs(host.system.clock_offset_s) < 30
-    assert left_behind() <= before
+    assert list(files.iterdir()) == []
 
 
 def test_routes_and_listeners(run: Run) -> None:
@@ -175,6 +174,33 @@ def test_a_simulated_host_is_read_from_its_own_tree(run: Run, tmp_path: Path) ->
     assert host.memory.total_bytes == 1000 * 1024
     assert isinstance(host.gpus, Unknown)
     assert host.gpus.detail.startswith("1 NVIDIA GPUs on the PCI bus")
+
+
+@pytest.mark.parametrize(
+    ("mount", "file"),
+    [
+        ("cgroup2 /cg cgroup2 rw 0 0", "cg/job/cpuset.cpus.effective"),
+        ("none /cg/cpuset cgroup rw,cpuset 0 0", "cg/cpuset/job/cpuset.cpus"),
+        ("none /dev/cpuset cgroup rw,relatime,cpuset,noprefix 0 0", "dev/cpuset/job/cpus"),
+    ],
+)
+def test_a_cpuset_of_any_version_narrows_the_cpus(run: Run, tmp_path: Path, mount: str, file: str) -> None:
+    """The job's own step has no file: the nearest group above it counts."""
+    tree = tmp_path / "tree"
+    for path, text in {
+        "sys/devices/system/cpu/online": "0-7\n",
+        "proc/self/cpuset": "/job/step\n",
+        "proc/mounts": f"proc /proc proc rw 0 0\n{mount}\n",
+        file: "2-5\n",
+    }.items():
+        (tree / path).parent.mkdir(parents=True, exist_ok=True)
+        (tree / path).write_text(text)
+    settings = tmp_path / "lab"
+    settings.write_text(f"sysroot={tree}\n")
+    text = script(Asked(state_dir=str(tmp_path))).replace("/etc/bringup-lab", str(settings))
+    host = facts(run(text))
+    assert not isinstance(host.cpu, Unknown)
+    assert host.cpu.allowed == (2, 3, 4, 5)
 
 
 def test_over_a_transport(tmp_path: Path) -> None:

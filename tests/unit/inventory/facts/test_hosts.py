@@ -33,7 +33,7 @@ EXPECTED = {
     "dgx-spark": Expected(1, 20, 1, 119, "nvidia", "NVIDIA GB10", (0,), None),
     "l40s-4x": Expected(1, 64, 4, 503, "nvidia", "NVIDIA L40S", (3, 1, 2, 2), 44),
     "mi355x-8x": Expected(2, 128, 2, 2952, "amd", "AMD Instinct MI355X", (0,) * 4 + (1,) * 4, 287),
-    "mi300x-cpx": Expected(2, 192, 2, 2213, "amd", "ip discovery", (0,) * 32 + (1,) * 32, 23),
+    "mi300x-cpx": Expected(2, 192, 2, 2213, "amd", "AMD Instinct MI300X", (0,) * 32 + (1,) * 32, 23),
     "cpu-only": Expected(8, 8, 1, 31, "none"),
     "broken-driver": Expected(2, 48, 2, 503, None),
 }

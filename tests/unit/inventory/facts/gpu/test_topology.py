@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from inventory.facts.gpu.topology import Affinity, cpu_node, parse_affinities
+from inventory.facts.gpu.topology import Affinity, Matrix, cpu_node, parse_affinities, parse_matrix
 
 PLAIN = (
     "\t\x1b[4mGPU0\tGPU1\tNIC0\tCPU Affinity\tNUMA Affinity\tGPU NUMA ID\x1b[0m\n"
@@ -51,3 +51,59 @@ def test_no_matrix(text: str) -> None:
 )
 def test_the_node_that_has_cpus(cell: str, with_cpus: tuple[int, ...], node: int | None) -> None:
     assert cpu_node(cell, with_cpus) == node
+
+
+def pasted(rows: str, header: str = "GPU0    GPU1    NIC0    CPU Affinity    NUMA Affinity   GPU NUMA ID") -> Matrix:
+    return parse_matrix(f"{header}\n{rows}")
+
+
+def test_a_paste_has_blanks_for_tabs() -> None:
+    matrix = pasted(
+        "GPU0     X      NV18    PXB     0-71    0,3-9             2\n"
+        "GPU1    NV18     X      SYS     72-143  1    N/A\n"
+    )
+    assert matrix.affinities == {0: Affinity("0-71", "0,3-9", "2"), 1: Affinity("72-143", "1", "N/A")}
+    assert matrix.links["GPU0", "NIC0"] == "PXB"
+    assert (matrix.gpus, matrix.nics) == ((0, 1), ("NIC0",))
+
+
+def test_blanks_hide_which_cell_is_empty() -> None:
+    """Only the last is certain."""
+    assert pasted("GPU0     X      NV18    PXB                             N/A\n").affinities[0] == Affinity(
+        "", "", "N/A"
+    )
+    assert pasted("GPU0     X      NV18    PXB         1                   N/A\n").affinities[0] == Affinity(
+        "", "", "N/A"
+    )
+
+
+def test_cells_glued_together() -> None:
+    matrix = pasted(
+        "GPU0     X      NV18    PXB     0-47,96-1430    N/A\n"
+        "GPU1    NV18     X      SYSSYS     48-95,144-191   1   N/A\n"
+    )
+    assert matrix.affinities[0] == Affinity("0-47,96-143", "0", "N/A")
+    assert matrix.affinities[1].numa == "1"
+    assert pasted("GPU0     X      NV18    SYS0-35   0   N/A\n").affinities[0] == Affinity("", "", "")
+    assert pasted("GPU0     X      NV18    SYS     0-47,96-1430    N/A\n").affinities[0] == Affinity("", "", "N/A")
+
+
+def test_a_legend_names_the_nics_and_a_code_fence_does_not() -> None:
+    matrix = parse_matrix(PLAIN + "\nNIC Legend:\n\n  NIC0: mlx5_bond_0```\n")
+    assert matrix.nic_names == ("mlx5_bond_0",)
+    older = pasted("GPU0     X      PIX     0-13    0\n", "        GPU0    mlx5_0  CPU Affinity    NUMA Affinity")
+    assert (older.nics, older.nic_names) == (("mlx5_0",), ("mlx5_0",))
+
+
+def test_glued_labels_cut_the_links() -> None:
+    matrix = pasted(
+        "GPU0     X      PXB     NODE    SYS     0-55    0       N/A\n",
+        "        GPU0    NIC0    NIC1NIC2    NIC3    NIC4    CPU Affinity    NUMA Affinity   GPU NUMA ID",
+    )
+    assert matrix.links == {("GPU0", "GPU0"): "X", ("GPU0", "NIC0"): "PXB"}
+
+
+def test_six_single_cpus_may_be_cut() -> None:
+    assert Affinity("0,2,4,6,8,10", "0", "").cpus_cut
+    assert not Affinity("0-5,7,9,11,13,15", "0", "").cpus_cut
+    assert not Affinity("0,2", "0", "").cpus_cut
