@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from inventory.facts.base import Unknown, Why
 from inventory.facts.host import Gpu, Gpus, HostFacts, Interface, Network, Route
@@ -11,7 +12,7 @@ from inventory.schema import Host
 NOT_ASKED = Unknown(Why.NOT_ASKED)
 
 
-def hosts(count: int, **settings: str) -> list[Host]:
+def hosts(count: int, **settings: Any) -> list[Host]:  # noqa: ANN401  (those of a host)
     return [Host(name=f"tray{i + 1}", address=f"10.1.0.{i + 1}", **settings) for i in range(count)]
 
 
