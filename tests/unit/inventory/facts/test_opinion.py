@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -12,7 +14,7 @@ import psutil
 import pytest
 
 from inventory.facts.base import Unknown, Why
-from inventory.facts.gather import Asked, gather
+from inventory.facts.gather import Asked, gather, script, sections
 from inventory.facts.host import Cpu, SecondOpinion
 from inventory.facts.opinion import disagreements, read_flags, read_opinion
 from inventory.transport.local import LocalTransport
@@ -106,3 +108,18 @@ def test_flags(line: str, expected: tuple[str, ...]) -> None:
 def test_disagreements_name_both(second: SecondOpinion, flags: tuple[str, ...], expected: list[str]) -> None:
     host = dataclasses.replace(facts(fixture("cpu-only")), cpu=CPU, cpu_flags=flags, second_opinion=second)
     assert list(disagreements(host)) == expected
+
+
+@pytest.mark.parametrize("shell", ["dash", "bash", "busybox"])
+def test_every_shell_can_parse_the_section(shell: str) -> None:
+    program = shutil.which(shell)
+    if program is None:
+        pytest.skip(f"{shell} is not installed")
+    text = sections(Asked(opinion=True, pythons=("/opt/it's/python",)))
+    argv = [program, *(["ash"] if shell == "busybox" else []), "-n"]
+    done = subprocess.run(argv, input=text, capture_output=True, text=True, check=False, timeout=30)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_script_still_fits_into_one_argument() -> None:
+    assert len(script(Asked(opinion=True)).encode()) < 100_000
