@@ -109,6 +109,27 @@ def test_a_tool_that_hangs_costs_only_its_section(run: Run, tmp_path: Path) -> N
     assert [pid for pid in map(int, pids.read_text().split()) if is_alive(pid)] == []
 
 
+def test_a_section_that_cannot_even_be_killed_does_not_hold_the_others(tmp_path: Path) -> None:
+    """A process in the kernel's hands: `timeout` itself then never returns."""
+    stuck = (
+        "case $* in --version) echo 'timeout (GNU coreutils)'; exit;; *section_nvidia) exec sleep 8;; esac\n"
+        'shift 3\nexec "$@"'
+    )
+    tools = tool(tmp_path / "tools", "timeout", stuck)
+    begun = time.monotonic()
+    done = subprocess.run(
+        ["/bin/sh", "-c", script(Asked(state_dir=str(tmp_path), seconds=1))],
+        env={"PATH": f"{tools}:{os.environ['PATH']}"},
+        capture_output=True,
+        check=True,
+        timeout=60,
+    )
+    assert time.monotonic() - begun < 8
+    unknown = unframe(done.stdout).item("nvidia.xml")
+    assert unknown == Unknown(Why.TIMED_OUT, "nvidia: did not end, not even when killed")
+    assert not isinstance(facts(done.stdout).cpu, Unknown)
+
+
 def is_alive(pid: int) -> bool:
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
