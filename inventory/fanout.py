@@ -60,6 +60,10 @@ class Logins:
                 break
         return transport
 
+    @property
+    def closed(self) -> bool:
+        return self._closed.is_set()
+
     def close(self) -> None:
         self._closed.set()
         with self._lock:

@@ -43,6 +43,11 @@ class Fleet:
     def each(
         self, function: Callable[[Transport], T], names: Sequence[str] | None = None
     ) -> dict[str, T | BringupError]:
-        """Run `function` on every host, or on `names`, at once; a host's error is its result."""
+        """Run `function` on every host, or on `names`, at once; a host's error is its result.
+
+        Ctrl-C ends all logins. What must still be done then, such as giving locks back, logs in anew.
+        """
+        if self._logins.closed:
+            self._logins = Logins()
         chosen = [self.hosts[name] for name in (self.hosts if names is None else names)]
         return fan_out(chosen, function, logins=self._logins)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from inventory.errors import BringupError, ChangeFailed, Locked, raise_all
-from playbooks.lock import ACQUIRED, Owner, acquire_script, is_stale, peek_script, read_owner, release_script
+from playbooks.lock import ACQUIRED, Owner, acquire_script, break_script, is_stale, read_owner, release_script
 
 if TYPE_CHECKING:
     from inventory.fleet import Fleet
@@ -29,6 +29,7 @@ def this_run(why: str) -> Owner:
     return Owner(
         user=getpass.getuser(),
         control=socket.gethostname(),
+        machine_id=_machine_id(),
         boot_id=Path("/proc/sys/kernel/random/boot_id").read_text().strip(),
         pid=os.getpid(),
         started=psutil.Process().create_time(),
@@ -64,15 +65,22 @@ def locked(fleet: Fleet, hosts: Sequence[str], owner: Owner, state_dirs: Mapping
         _release(fleet, taken, owner, state_dirs, outcome=outcome)
 
 
-def unlock(fleet: Fleet, state_dirs: Mapping[str, str]) -> dict[str, Owner | BringupError | None]:
-    """Break the lock of every host, whoever holds it; returns whose it was."""
+def unlock(fleet: Fleet, state_dirs: Mapping[str, str]) -> dict[str, str | BringupError]:
+    """Break the lock of every host, whoever holds it; returns whose it was, nothing where there was none."""
 
-    def one(transport: Transport) -> Owner | None:
-        state_dir = state_dirs[transport.host]
-        holder = read_owner(transport.run(peek_script(state_dir=state_dir), timeout=LOCK_DEADLINE_S).text)
-        if holder:
-            transport.run(release_script(holder.run, state_dir=state_dir), timeout=LOCK_DEADLINE_S)
-        return holder
+    def one(transport: Transport) -> str:
+        answer = transport.run(break_script(state_dir=state_dirs[transport.host]), timeout=LOCK_DEADLINE_S)
+        if answer.exit_status != 0:
+            raise ChangeFailed(
+                "the lock cannot be removed",
+                id="state-dir",
+                observed=answer.stderr.decode(errors="replace").strip()[-300:],
+                required=f"{state_dirs[transport.host]} writable by the login user",
+                next_command=f"on the host: ls -la {state_dirs[transport.host]}/lock",
+                host=transport.host,
+            )
+        broken, _, line = answer.text.partition("\n")
+        return str(read_owner(line) or f"nobody's that can be read ({line.strip()[:80]!r})") if broken else ""
 
     return fleet.each(one)
 
@@ -83,7 +91,7 @@ def _acquire(transport: Transport, owner: Owner, state_dir: str) -> None:
         answer = transport.run(script, timeout=LOCK_DEADLINE_S)
         if answer.exit_status != 0:
             raise ChangeFailed(
-                "the state dir cannot be made",
+                "the state dir cannot be written",
                 id="state-dir",
                 observed=answer.stderr.decode(errors="replace").strip()[-300:],
                 required=f"{state_dir} writable by the login user, or `sudo -n` allowed",
@@ -116,6 +124,14 @@ def _release(fleet: Fleet, hosts: Sequence[str], owner: Owner, state_dirs: Mappi
         ),
         hosts,
     )
+
+
+def _machine_id() -> str:
+    """Which machine this is; empty where nobody ever gave it an id."""
+    try:
+        return Path("/etc/machine-id").read_text().strip()
+    except OSError:
+        return ""
 
 
 def _process_started(pid: int) -> float | None:

@@ -56,7 +56,8 @@ def start_script(job_id: str, script: str, *, state_dir: str) -> str:
     return f"""{_enter(job)}
 # For us alone: a script may hold the address of a mirror with its password.
 mkdir -p {quote(state_dir)}/jobs && mkdir -m 0700 "$job" && : >"$job/events" && : >"$job/output" || exit 1
-base64 -d >"$job/script" <<'END'
+# All of the script or none: what a full disk cuts off could end in the middle of a path.
+base64 -d >"$job/script" <<'END' || exit 1
 {body}END
 export EVENTS="$job/events" JOB="$job"
 # The record is written by the job itself before it does anything, and awaited: there is no moment in which a

@@ -1,8 +1,8 @@
 """One run at a time per host: a folder made by mkdir, with who, where, since and why inside.
 
 The scripts are pure text; who may break a lock is decided here too. A lock is stale when its owner ran on this
-control machine and is gone, or when it was taken and never signed. Anything else is somebody's: it is refused, and
-`invoke unlock` says whose it is before it breaks it.
+control machine (same name, same machine id) and is gone, or when it was taken and never signed. Anything else is
+somebody's: it is refused, and `invoke unlock` says whose it was when it breaks it.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass
 from inventory.quoting import quote
 
 ACQUIRED = "acquired"
+BROKEN = "broken"
 UNSIGNED_IS_STALE_AFTER_S = 60
 
 
@@ -23,6 +24,7 @@ class Owner:
 
     user: str
     control: str
+    machine_id: str  # host names are no identity: half of all machines are called localhost or ubuntu
     boot_id: str
     pid: int
     started: float
@@ -50,7 +52,7 @@ def is_stale(holder: Owner, me: Owner, process_started: Callable[[int], float | 
 
     `process_started(pid)` gives the start time (Unix seconds) of a live process, None when there is none.
     """
-    if holder.control != me.control:
+    if (holder.control, holder.machine_id) != (me.control, me.machine_id):
         return False
     if holder.boot_id != me.boot_id:
         return True
@@ -66,9 +68,13 @@ state={state}; lock=$state/lock
 # The state folder usually lies where only root may make folders; it then belongs to the login user.
 [ -d "$state" ] || mkdir -p "$state" 2>/dev/null || sudo -n install -d -m 0755 -o "$(id -un)" "$state" || exit 1
 unsigned_for() {{ [ ! -e "$lock/owner" ] && echo $(( $(date +%s) - $(stat -c %Y "$lock") )) || echo 0; }}
-if [ -d "$lock" ] && [ "$(unsigned_for)" -gt {UNSIGNED_IS_STALE_AFTER_S} ]; then rmdir "$lock"; fi
+if [ -d "$lock" ] && [ "$(unsigned_for)" -gt {UNSIGNED_IS_STALE_AFTER_S} ]; then
+  rm -f "$lock/owner.new"; rmdir "$lock"
+fi
 if mkdir "$lock" 2>/dev/null; then
-  printf '%s\\n' {line} >"$lock/owner.new" && mv "$lock/owner.new" "$lock/owner" && printf {ACQUIRED}
+  # A disk that is full takes the folder and not the signature: such a lock would be nobody's for ever.
+  if printf '%s\\n' {line} >"$lock/owner.new" && mv "$lock/owner.new" "$lock/owner"; then printf {ACQUIRED}
+  else rm -f "$lock/owner.new"; rmdir "$lock"; df -Ph "$state" >&2; exit 1; fi
 elif [ -d "$lock" ]; then
   cat "$lock/owner" 2>/dev/null || :
 else
@@ -89,6 +95,11 @@ fi
 """
 
 
-def peek_script(*, state_dir: str) -> str:
-    """Print the holder's line, or nothing when the host is not locked."""
-    return f"cat {quote(state_dir)}/lock/owner 2>/dev/null || :\n"
+def break_script(*, state_dir: str) -> str:
+    """Remove the lock, whoever holds it and whatever is in it: prints `broken` and, if there was one, its holder."""
+    return f"""
+lock={quote(state_dir)}/lock
+[ -e "$lock" ] || [ -L "$lock" ] || exit 0
+printf '{BROKEN}\\n'; cat "$lock/owner" 2>/dev/null || :
+rm -rf -- "$lock"
+"""

@@ -27,6 +27,7 @@ def file(path: str, content: str, *, mode: str, why: str, phase: Phase, sudo: bo
         script=(
             f'mkdir -p -- "$(dirname -- {target})"\n'
             f"new=$(mktemp {target}.XXXXXX)\n"
+            "trap 'rm -f -- \"$new\"' EXIT\n"
             f"base64 -d > \"$new\" <<'END'\n{base64.encodebytes(data).decode()}END\n"
             f'chmod {quote(mode)} -- "$new"\n'
             f'mv -f -- "$new" {target}\n'

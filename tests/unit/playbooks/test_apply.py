@@ -133,7 +133,7 @@ def test_unlock_says_whose_it_was(fleet: Fleet) -> None:
         held = locked(fleet, ("a",), mine, fleet.state_dirs)
         held.__enter__()
         broken = unlock(fleet, fleet.state_dirs)
-        assert broken == {"a": mine, "b": None}
+        assert broken == {"a": str(mine), "b": ""}
         with locked(fleet, ("a", "b"), this_run("next"), fleet.state_dirs):
             pass
 

@@ -130,3 +130,13 @@ def test_a_record_of_another_boot_or_start_is_not_alive(tmp_path: Path, field: i
     record[field] = "12345" if field == 1 else "another-boot"
     (tmp_path / "record").write_text(" ".join(record) + "\n")
     assert sh(script).returncode == 1
+
+
+@pytest.mark.parametrize("blocks", [1, 2, 4])
+def test_a_script_that_does_not_fit_on_the_disk_is_not_run_in_part(tmp_path: Path, blocks: int) -> None:
+    """A shell runs what it has read: a script that is cut off could end in the middle of a path."""
+    (tmp_path / "jobs").mkdir()
+    whole = f"touch {tmp_path}/first\n" + "# padding\n" * 500 + f"touch {tmp_path}/last\n"
+    done = sh(f"trap '' XFSZ; ulimit -f {blocks}\n" + start_script("j", whole, state_dir=str(tmp_path)))
+    assert done.returncode != 0
+    assert not (tmp_path / "first").exists()

@@ -1,0 +1,109 @@
+"""Locks that must not stay: of a run that is interrupted, on a full disk, with an owner that nobody can read."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+import pytest
+
+from inventory.errors import Locked
+from inventory.fleet import Fleet
+from inventory.schema import Host
+from playbooks import control
+from playbooks.control import locked, this_run, unlock
+from playbooks.lock import Owner, acquire_script, is_stale
+from tests.unit.playbooks.sh import sh
+
+if TYPE_CHECKING:
+    from inventory.transport.base import Transport
+
+HOSTS = ("one", "two")
+
+
+@pytest.fixture
+def state_dirs(tmp_path: Path) -> dict[str, str]:
+    return {host: str(tmp_path / host) for host in HOSTS}
+
+
+@pytest.fixture
+def fleet(state_dirs: dict[str, str]) -> Iterator[Fleet]:
+    hosts = [Host(name=name, address=name, transport="local", state_dir=path) for name, path in state_dirs.items()]
+    with Fleet(hosts) as made:
+        yield made
+
+
+def holder(state_dir: str) -> str:
+    path = Path(state_dir) / "lock" / "owner"
+    return path.read_text() if path.exists() else ""
+
+
+def audit(state_dir: str) -> str:
+    path = Path(state_dir) / "audit.log"
+    return path.read_text() if path.exists() else ""
+
+
+def interrupted(_: Transport) -> NoReturn:
+    raise KeyboardInterrupt
+
+
+def test_ctrl_c_in_the_middle_of_work_on_the_hosts_gives_the_locks_back(
+    fleet: Fleet, state_dirs: dict[str, str]
+) -> None:
+    """The logins are gone by then."""
+    with pytest.raises(KeyboardInterrupt), locked(fleet, HOSTS, this_run("deploy trial"), state_dirs):
+        fleet.each(interrupted)
+    assert not any(holder(path) for path in state_dirs.values())
+    assert all("KeyboardInterrupt" in audit(path) for path in state_dirs.values())
+
+
+@pytest.mark.parametrize("field", ["control", "machine_id"])
+def test_only_a_run_of_this_very_machine_can_be_known_to_be_dead(field: str) -> None:
+    """Another machine of the same name has other pids and other boots: its live lock would be taken for a stale one."""
+    me = this_run("deploy trial")
+    rebooted = asdict(replace(me, boot_id="of an earlier boot"))
+    assert is_stale(Owner(**rebooted), me, control._process_started)
+    assert not is_stale(Owner(**{**rebooted, field: "another"}), me, control._process_started)
+
+
+CANNOT_WRITE = "trap '' XFSZ; ulimit -f 0\n"
+"""Folders and empty files can be made, nothing can be written: so does a disk that is full."""
+
+
+def test_a_lock_that_cannot_be_signed_is_not_left_behind(state_dirs: dict[str, str]) -> None:
+    failed = sh(CANNOT_WRITE + acquire_script(this_run("deploy trial"), state_dir=state_dirs["one"]))
+    assert failed.returncode != 0
+    assert "Avail" in failed.stderr, "how full the disk is"
+    assert not list(Path(state_dirs["one"]).iterdir())
+
+
+def test_a_lock_that_somebody_died_over_while_signing_is_taken_over(fleet: Fleet, state_dirs: dict[str, str]) -> None:
+    lock = Path(state_dirs["one"]) / "lock"
+    lock.mkdir(parents=True)
+    (lock / "owner.new").touch()
+    os.utime(lock, (time.time() - 300,) * 2)
+    with locked(fleet, ("one",), this_run("deploy trial"), state_dirs):
+        assert holder(state_dirs["one"])
+
+
+LEFT_BY_ANOTHER_VERSION = json.dumps({**asdict(this_run("deploy trial")), "unheard_of": 1})
+
+
+@pytest.mark.parametrize("owner", ["", "{", LEFT_BY_ANOTHER_VERSION, "not json at all\n"])
+def test_what_locks_out_can_be_unlocked(fleet: Fleet, state_dirs: dict[str, str], owner: str) -> None:
+    """Whatever stands in it: the refusal says `invoke unlock`, and that must then help."""
+    lock = Path(state_dirs["one"]) / "lock"
+    lock.mkdir(parents=True)
+    (lock / "owner").write_text(owner)
+    with pytest.raises(Locked), locked(fleet, ("one",), this_run("deploy trial"), state_dirs):
+        pass
+    broken = unlock(fleet, state_dirs)
+    assert broken["one"]
+    assert broken["two"] == ""
+    with locked(fleet, ("one",), this_run("deploy trial"), state_dirs):
+        pass
