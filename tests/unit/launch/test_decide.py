@@ -77,7 +77,7 @@ def test_tensor_by_pipeline_over_four_trays() -> None:
     decision = decided("kimi-k3", 4, 4, "NVIDIA GB300", strategy="multi_node_tp_pp")
     for rank, command in enumerate(decision.commands):
         words = " ".join(command.argv)
-        assert f"--tensor-parallel-size 4 --pipeline-parallel-size 4 --nnodes 4 --node-rank {rank} " in words
+        assert f"--tensor-parallel-size 8 --pipeline-parallel-size 2 --nnodes 4 --node-rank {rank} " in words
         assert ("--headless" in command.argv) == bool(rank)
 
 
