@@ -46,7 +46,8 @@ def in_words(node: ast.expr) -> str:  # noqa: PLR0911  (one for each form)
             return ", ".join(f"`{ast.literal_eval(value)}`" for value in values)
         case ast.Subscript(value=ast.Name(id="tuple"), slice=ast.Tuple(elts=[inner, ast.Constant(value=end)])):
             assert end is ...
-            return f"list of ({in_words(inner)})" if in_words(inner).startswith("list of") else f"list of {in_words(inner)}"
+            each = in_words(inner)
+            return f"list of ({each})" if each.startswith("list of") else f"list of {each}"
         case ast.Subscript(value=ast.Name(id="tuple"), slice=ast.Tuple(elts=parts)):
             return f"list of {len(parts)}: {', '.join(map(in_words, parts))}"
     raise AssertionError(ast.unparse(node))

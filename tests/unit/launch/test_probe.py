@@ -85,7 +85,9 @@ def test_raw_keeps_every_byte(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("raw", [True, False])
 def test_a_bundle_does_not_differ_from_what_it_was_made_of(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], raw: bool
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    raw: bool,  # noqa: FBT001  (a parameter of the test)
 ) -> None:
     save(tmp_path / "b", replayed(HOSTS, "all"), raw=raw)
     run(diff=str(tmp_path / "b"))
