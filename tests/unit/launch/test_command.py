@@ -111,7 +111,7 @@ ACROSS: tuple[str, ...] = (
     "--node-rank",
     "0",
 )
-ACROSS += ("--master-addr", "$HEAD_IP", "--distributed-executor-backend", "uni")
+ACROSS += ("--node-rank", "0", "--master-addr", "$HEAD_IP", "--distributed-executor-backend", "uni")
 
 
 @pytest.mark.parametrize("pipeline", [1, 2])
