@@ -25,8 +25,9 @@ from inventory.facts.rdma_text import (
     parse_ibv_devinfo,
     parse_rdma_link,
 )
+from tests.corpus_amd import AMD_READERS
 from tests.corpus_dumps import read_dump, read_infiniband, read_kfd, temporary_folder, unpacked
-from tests.corpus_gpus import AMD_READERS, NVIDIA_READERS, gpu_rows, host_bundle
+from tests.corpus_gpus import NVIDIA_READERS, gpu_rows, host_bundle
 
 Truth = Mapping[str, Any]
 Reader = Callable[[Path, tuple[str, ...]], Truth]
