@@ -14,7 +14,7 @@ from launch import verbs
 
 ROOT = Path(__file__).resolve().parents[2]
 ALL = {name: tasks.ns[name] for name in tasks.ns.task_names}
-HEAVY = ("pydantic", "paramiko", "fabric", "rich", "jinja2", "psutil", "inventory", "playbooks", "launch")
+HEAVY = ("pydantic", "paramiko", "fabric", "rich", "jinja2", "psutil", "inventory", "playbooks", "launch.verbs")
 
 
 @pytest.mark.parametrize("name", ALL)
