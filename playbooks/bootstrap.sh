@@ -62,9 +62,9 @@ sync_packages() (
     system_certificates=/etc/ssl/certs/ca-certificates.crt
     [ ! -r "$system_certificates" ] || export SSL_CERT_FILE="${SSL_CERT_FILE:-$system_certificates}"
     say "installing the locked Python packages into .venv (about 1 minute the first time)"
-    "$UV" sync --frozen --quiet "$@" && return
+    "$UV" sync --frozen --quiet --compile-bytecode "$@" && return
     say "the package index did not answer; trying again from uv's cache alone"
-    "$UV" sync --frozen --quiet --offline "$@" ||
+    "$UV" sync --frozen --quiet --compile-bytecode --offline "$@" ||
         die "the packages of uv.lock could not be installed: is an index or mirror reachable (UV_DEFAULT_INDEX)?"
 )
 
