@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 ALWAYS = ("dirname", "mkdir", "tr")
-TOOLS = ("ssh", "sshd", "ip", "mount", "nft", "unshare", "shellcheck", "busybox", "numactl", "ps")
+TOOLS = ("ssh", "sshd", "ip", "mount", "nft", "unshare", "shellcheck", "busybox", "numactl", "ps", "systemctl")
 PYTHON_OLD = "exit 1"
 PYTHON = 'case $* in *sys.executable*) echo "$0" ;; *ensurepip*) exit "${NO_VENV:-0}" ;; *) exit 1 ;; esac'
 
@@ -133,7 +133,7 @@ def test_deploy_installs_the_lock_and_deploys_the_embedded_model(ready: Machine)
     assert done.returncode == 0
     assert ready.called("uv") == [
         "--version",
-        "sync --frozen --quiet --no-dev --inexact",
+        "sync --frozen --quiet --compile-bytecode --no-dev --inexact",
         "run --no-sync invoke deploy --model tiny-dense --hosts local --dry-run",
     ]
     assert "3.5 GB" in done.stderr
