@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from inventory.errors import BadInput, BringupError, CheckFailed, raise_all
+from launch.hardware import CPU
 from launch.resolve.case import PD
 from launch.resolve.choice import strategy_for
 from launch.resolve.constraints import applies
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from launch.catalogue import Found
 
 DEFAULT = "default"
+BUILT_FOR = ("NVIDIA",)  # brands whose GPUs the locked wheels of `playbooks/environments` run on
 UNKNOWN_MODEL = "unknown"  # what a recipe resolves to that does not name its checkpoint
 
 
@@ -85,6 +87,8 @@ def refuse_unlaunchable(found: Found, place: Place, strategy: str) -> None:
                 next_command=f"set model.model_id in {found.path}",
             )
         )
+    if place.hardware != CPU and place.profile.brand not in BUILT_FOR:
+        errors.append(_no_build(place))
     if place.recipe.bringup.plugins:
         errors.append(_needs_plugins(found))
     if place.library.strategy(strategy).deploy_type == PD:
@@ -118,6 +122,16 @@ def _able(place: Place) -> list[str]:
     """Hardware that runs the variant, out of what the recipe or the variant names."""
     named = {*place.recipe.meta.hardware, *place.variant.supported_hardware}
     return sorted(one for one in named if offered(replace(place, hardware=one)))
+
+
+def _no_build(place: Place) -> CheckFailed:
+    return CheckFailed(
+        f"there is no environment for GPUs of {place.profile.brand} yet",
+        id="environment-unknown",
+        observed=f"hosts are {place.hardware}; the locked wheels are for {' and '.join(BUILT_FOR)}",
+        required="hosts that an environment of this version is built for",
+        next_command="invoke recipes.list",
+    )
 
 
 def _needs_router(strategy: str) -> BadInput:
