@@ -18,6 +18,8 @@ if TYPE_CHECKING:
         Gpus,
         HostFacts,
         Interface,
+        Limit,
+        Limits,
         Network,
         NumaNode,
         RdmaDevice,
@@ -55,6 +57,7 @@ def tree(facts: HostFacts) -> Branch:
         (
             *_leaves("finding: ", remarks(facts)),
             *_branch("system", facts.system, _system),
+            *_branch("limits of the login", facts.limits, _limits),
             *_branch("processor", facts.cpu, lambda _: _processor(facts)),
             *_branch("memory", facts.memory, lambda memory: _memory(facts, memory.available_bytes)),
             *_nodes(facts),
@@ -92,6 +95,16 @@ def _system(system: System) -> Iterator[Branch]:
     yield Branch(f"{system.user} ({system.uid}) on {system.hostname}, {'sudo' if system.can_sudo else 'no sudo'}")
 
 
+def _limits(limits: Limits) -> Iterator[Branch]:
+    yield Branch(f"locked memory {_limit(limits.locked_memory, size)}, core files {_limit(limits.core_file, size)}")
+    yield Branch(f"open files {_limit(limits.open_files, str)}, processes {_limit(limits.processes, str)}")
+
+
+def _limit(limit: Limit, shown: Callable[[int], str]) -> str:
+    soft, hard = ("unlimited" if one is None else shown(one) for one in (limit.soft, limit.hard))
+    return soft if soft == hard else f"{soft} (at most {hard})"
+
+
 def _processor(facts: HostFacts) -> Iterator[Branch]:
     if not is_known(facts.cpu):
         return
@@ -108,6 +121,10 @@ def _memory(facts: HostFacts, available: int) -> Iterator[Branch]:
     if is_known(facts.memory):
         yield Branch(f"{size(facts.memory.total_bytes)}, {size(available)} available")
         yield Branch(f"shared memory {size(facts.memory.shm_bytes)}")
+    if is_known(facts.huge_pages):
+        pages = facts.huge_pages
+        of = f" of {size(pages.size_bytes)}, {pages.free} free" if pages.total else ""
+        yield Branch(f"huge pages: {pages.total or 'none'}{of}; transparent: {pages.transparent or 'unknown'}")
 
 
 def _nodes(facts: HostFacts) -> Iterator[Branch]:

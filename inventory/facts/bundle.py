@@ -13,6 +13,7 @@ from inventory.facts.deployments import read_deployments
 from inventory.facts.disks import read_file_systems
 from inventory.facts.gpu.none import read_gpus
 from inventory.facts.host import HostFacts
+from inventory.facts.limits import read_huge_pages, read_limits
 from inventory.facts.network import read_listeners, read_network
 from inventory.facts.numa import read_memory, read_numa
 from inventory.facts.opinion import read_flags, read_opinion
@@ -56,6 +57,8 @@ def read_answers(
         blocks=attempt(read_blocks, answers),
         cpu_flags=attempt(read_flags, answers),
         second_opinion=attempt(read_opinion, answers),
+        limits=attempt(read_limits, answers),
+        huge_pages=attempt(read_huge_pages, answers),
     )
 
 

@@ -61,6 +61,34 @@ class Memory:
 
 
 @dataclass(frozen=True, slots=True)
+class HugePages:
+    """Pages that are set aside, of the kernel's default size; `size_bytes` 0: a kernel without huge pages."""
+
+    total: int
+    free: int
+    size_bytes: int
+    transparent: str | None  # always, madvise, never; None: not told
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """A process may raise its own `soft` limit up to `hard`. None: unlimited."""
+
+    soft: int | None
+    hard: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Of a process that our login starts. A unit of systemd has its own."""
+
+    locked_memory: Limit  # bytes
+    open_files: Limit
+    processes: Limit  # threads of this user
+    core_file: Limit  # bytes
+
+
+@dataclass(frozen=True, slots=True)
 class FileSystem:
     """The file system that `path` (the deepest existing parent of what was asked for) lies on."""
 
@@ -285,6 +313,8 @@ class HostFacts:
     blocks: Maybe[tuple[Block, ...]] = NOT_ASKED
     cpu_flags: Maybe[tuple[str, ...]] = NOT_ASKED  # as the kernel lists them; asked by probe alone
     second_opinion: Maybe[SecondOpinion] = NOT_ASKED
+    limits: Maybe[Limits] = NOT_ASKED
+    huge_pages: Maybe[HugePages] = NOT_ASKED
 
     def file_system(self, path: str) -> Maybe[FileSystem]:
         """What `path` lies on; `path` must have been asked for. One on a server that hangs is unknown alone."""

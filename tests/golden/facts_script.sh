@@ -182,6 +182,7 @@ section_system() {
     item uid id -u
     item init cat /proc/1/comm
     item container container_kind
+    item limits cat /proc/self/limits
     [ -n "$sysroot" ] || machine_names
 }
 
@@ -236,6 +237,7 @@ section_processor() {
     [ -n "$sysroot" ] || [ -d "$nodes" ] || item numactl numactl -H
     item node-allowed allowed_nodes
     item memory cat "$sysroot/proc/meminfo"
+    item transparent-huge-pages cat "$sysroot/sys/kernel/mm/transparent_hugepage/enabled"
     item lscpu lscpu --sysroot "${sysroot:-/}"
 }
 

@@ -21,6 +21,7 @@ section_processor() {
     [ -n "$sysroot" ] || [ -d "$nodes" ] || item numactl numactl -H
     item node-allowed allowed_nodes
     item memory cat "$sysroot/proc/meminfo"
+    item transparent-huge-pages cat "$sysroot/sys/kernel/mm/transparent_hugepage/enabled"
     item lscpu lscpu --sysroot "${sysroot:-/}"
 }
 

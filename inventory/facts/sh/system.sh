@@ -9,6 +9,7 @@ section_system() {
     item uid id -u
     item init cat /proc/1/comm
     item container container_kind
+    item limits cat /proc/self/limits
     [ -n "$sysroot" ] || machine_names
 }
 

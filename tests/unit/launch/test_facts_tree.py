@@ -5,7 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 
 from inventory.facts.base import Unknown, Why
-from inventory.facts.host import Environment, RdmaDevice, RdmaPort, RunningDeployment, SecondOpinion, Software, Weights
+from inventory.facts.host import (
+    Environment,
+    HugePages,
+    Limit,
+    Limits,
+    RdmaDevice,
+    RdmaPort,
+    RunningDeployment,
+    SecondOpinion,
+    Software,
+    Weights,
+)
 from launch.facts_tree import Branch, draw, tree
 from tests.answered import facts, fixture
 
@@ -95,3 +106,15 @@ def test_software_opinion_and_deployments() -> None:
 def test_every_fixture_can_be_drawn() -> None:
     for host in ("cpu-only", "dgx-spark", "gb300-tray", "mi300x-cpx", "mi355x-8x"):
         assert len(lines(host)) > 15
+
+
+def test_limits_and_huge_pages() -> None:
+    bound = Limits(Limit(8 << 20, 8 << 20), Limit(1024, 1 << 20), Limit(None, None), Limit(0, None))
+    drawn = lines("h200-hgx", limits=bound, huge_pages=HugePages(512, 256, 2 << 20, "always"))
+    assert below(drawn, "limits of the login")[1:] == [
+        "locked memory 8 MiB, core files 0 B (at most unlimited)",
+        "open files 1024 (at most 1048576), processes unlimited",
+    ]
+    assert below(drawn, "memory")[-1] == "huge pages: 512 of 2 MiB, 256 free; transparent: always"
+    none = lines("h200-hgx", huge_pages=HugePages(0, 0, 2 << 20, None))
+    assert below(none, "memory")[-1] == "huge pages: none; transparent: unknown"
