@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from inventory.errors import BadInput
 from inventory.facts.base import is_known
 from launch.command import Program
+from launch.hardware import CPU
 from launch.requirements import Download
 from playbooks.environments import EnvironmentDefinition, load_environment
 from playbooks.layout import Layout
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from playbooks.plan import Step
 
 HERE = Path(__file__).parent
+BUILT_FOR = ("NVIDIA",)  # brands whose GPUs the wheels of `playbooks/environments` run on
 MAKE_WEIGHTS = HERE / "tiny" / "make_weights.py"
 MANIFEST_PROGRAM = HERE / "programs" / "manifest.py"
 
@@ -44,7 +46,16 @@ class Engine:
 def engines_of(
     choice: Choice, hosts: Sequence[Host], facts: Mapping[str, HostFacts], *, served_name: str
 ) -> dict[str, Engine]:
-    """The engine of every host. Raises `BadInput` when no environment is defined, or a commit is not pinned."""
+    """The engine of every host. Raises `BadInput` when no environment is built for it, or a commit is not pinned."""
+    brand = choice.found.library.profile(choice.hardware).brand
+    if choice.hardware != CPU and brand not in BUILT_FOR:
+        raise BadInput(
+            f"there is no environment for GPUs of {brand} yet",
+            id="environment-unknown",
+            observed=f"hosts are {choice.hardware}",
+            required=f"GPUs that the locked wheels are built for: {' and '.join(BUILT_FOR)}",
+            next_command="invoke recipes.list",
+        )
     return {host.name: _engine(choice, host, facts[host.name], served_name) for host in hosts}
 
 

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from inventory.errors import BadInput, BringupError, CheckFailed, raise_all
-from launch.hardware import CPU
 from launch.resolve.case import PD
 from launch.resolve.choice import strategy_for
 from launch.resolve.constraints import applies
@@ -19,12 +18,13 @@ from launch.resolve.gates import (
     offered,
     supported,
 )
+from playbooks.environments import environment_names, load_environment
 
 if TYPE_CHECKING:
     from launch.catalogue import Found
+    from launch.recipe import Recipe
 
 DEFAULT = "default"
-BUILT_FOR = ("NVIDIA",)  # brands whose GPUs the locked wheels of `playbooks/environments` run on
 UNKNOWN_MODEL = "unknown"  # what a recipe resolves to that does not name its checkpoint
 
 
@@ -87,10 +87,8 @@ def refuse_unlaunchable(found: Found, place: Place, strategy: str) -> None:
                 next_command=f"set model.model_id in {found.path}",
             )
         )
-    if place.hardware != CPU and place.profile.brand not in BUILT_FOR:
-        errors.append(_no_build(place))
-    if place.recipe.bringup.plugins:
-        errors.append(_needs_plugins(found))
+    if missing := _missing_plugins(place.recipe):
+        errors.append(_needs_plugins(found, missing))
     if place.library.strategy(strategy).deploy_type == PD:
         errors.append(_needs_router(strategy))
     raise_all(errors)
@@ -124,16 +122,6 @@ def _able(place: Place) -> list[str]:
     return sorted(one for one in named if offered(replace(place, hardware=one)))
 
 
-def _no_build(place: Place) -> CheckFailed:
-    return CheckFailed(
-        f"there is no environment for GPUs of {place.profile.brand} yet",
-        id="environment-unknown",
-        observed=f"hosts are {place.hardware}; the locked wheels are for {' and '.join(BUILT_FOR)}",
-        required="hosts that an environment of this version is built for",
-        next_command="invoke recipes.list",
-    )
-
-
 def _needs_router(strategy: str) -> BadInput:
     return BadInput(
         f"{strategy} is not launched",
@@ -144,11 +132,20 @@ def _needs_router(strategy: str) -> BadInput:
     )
 
 
-def _needs_plugins(found: Found) -> CheckFailed:
+def _missing_plugins(recipe: Recipe) -> list[str]:
+    """Plugins of the recipe that its environment does not bring along."""
+    ours = recipe.bringup
+    if not ours.plugins or f"{ours.distribution}-{ours.vllm_version}" not in environment_names():
+        return list(ours.plugins)
+    added = load_environment(ours.distribution, str(ours.vllm_version)).added
+    return [name for name in ours.plugins if f"{name}.py" not in added]
+
+
+def _needs_plugins(found: Found, missing: list[str]) -> CheckFailed:
     return CheckFailed(
         f"{found.id} needs a plugin that bringup does not install",
         id="plugin-missing",
-        observed=f"bringup.plugins: {', '.join(found.recipe.bringup.plugins)}",
+        observed=f"bringup.plugins: {', '.join(missing)}",
         required="a recipe without plugins: an environment is made of locked wheels only, and these have no lock",
         next_command="invoke recipes.show --model " + found.id.rpartition("/")[2].lower(),
     )

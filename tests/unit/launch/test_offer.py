@@ -31,9 +31,11 @@ def refused(model: str, hardware: str, strategy: str = "") -> set[str]:
         ("deepseek-v4-pro", "gb200", set()),
         ("gpt-oss-120b", "h100", set()),
         ("tiny-dense", "cpu", set()),
+        ("tiny-moe", "cpu", set()),
+        ("ernie-5.5-flash", "h200", {"plugin-missing"}),
         ("kimi-k3.1-pro", "gb300", {"image-only"}),
-        ("gpt-oss-120b", "mi300x", {"environment-unknown"}),
-        ("deepseek-v4-pro", "mi300x", {"recipe.hardware", "environment-unknown"}),
+        ("gpt-oss-120b", "mi300x", set()),
+        ("deepseek-v4-pro", "mi300x", {"recipe.hardware"}),
     ],
 )
 def test_a_model_runs_on_a_hardware_or_every_reason_is_told(model: str, hardware: str, ids: set[str]) -> None:

@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from inventory.errors import BadInput
+from inventory.facts.host import HostFacts
+from inventory.schema import Host, Mirrors
+from inventory.secret import Url
+from launch.catalogue import Catalogue
+from launch.decide import choose
+from launch.engine import engines_of, weights_commit
+from launch.request import Request
+from tests.unit.launch.gangs import facts, gpu, gpus, hosts
+
+CATALOGUE = Catalogue.of()
+
+
+def amd(count: int) -> tuple[list[Host], dict[str, HostFacts]]:
+    trays = hosts(1)
+    devices = tuple(gpu(i, name="AMD Instinct MI355X") for i in range(count))
+    seen = facts(trays, [count])
+    return trays, {"tray1": replace(seen["tray1"], gpus=replace(gpus(count), vendor="amd", devices=devices))}
+
+
+def test_gpus_that_no_environment_is_built_for_are_refused_before_anything_is_installed() -> None:
+    trays, seen = amd(8)
+    choice = choose(CATALOGUE.find("minimax-m3"), Request("minimax-m3"), trays, seen)
+    with pytest.raises(BadInput, match="no environment for GPUs of AMD"):
+        engines_of(choice, trays, seen, served_name="m")
+
+
+def test_weights_that_are_made_here_have_a_commit_of_what_makes_them() -> None:
+    trays = hosts(1)
+    seen = facts(trays, [0])
+    dense, moe = (choose(CATALOGUE.find(name), Request(name), trays, seen) for name in ("tiny-dense", "tiny-moe"))
+    assert len(weights_commit(dense)) == 40
+    assert weights_commit(dense) == weights_commit(dense) != weights_commit(moe)
+
+
+def test_a_checkpoint_without_a_pinned_commit_is_refused() -> None:
+    trays = hosts(2)
+    seen = facts(trays, [4, 4])
+    choice = choose(CATALOGUE.find("deepseek-v4-pro"), Request("deepseek-v4-pro", variant="nvfp4"), trays, seen)
+    with pytest.raises(BadInput, match="no commit is pinned"):
+        weights_commit(choice)
+
+
+def test_mirrors_of_the_inventory_reach_the_steps() -> None:
+    mirrors = Mirrors(hub=Url("https://hub.example/hf"), pypi=Url("https://user:secret@index.example/simple"))
+    trays = [Host(name="tray1", address="10.1.0.1", mirrors=mirrors)]
+    seen = facts(trays, [4])
+    choice = choose(CATALOGUE.find("gpt-oss-120b"), Request("gpt-oss-120b"), trays, seen)
+    scripts = "\n".join(step.script for step in engines_of(choice, trays, seen, served_name="m")["tray1"].steps)
+    assert "export HF_ENDPOINT=https://hub.example/hf" in scripts
+    assert "index=https://user:secret@index.example/simple" in scripts
