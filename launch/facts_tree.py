@@ -13,6 +13,7 @@ from launch.sizes import cpu_set, size
 if TYPE_CHECKING:
     from inventory.facts.host import (
         Block,
+        Fabric,
         FileSystem,
         Gpu,
         Gpus,
@@ -62,6 +63,7 @@ def tree(facts: HostFacts) -> Branch:
             *_branch("memory", facts.memory, lambda memory: _memory(facts, memory.available_bytes)),
             *_nodes(facts),
             *_branch("gpus", facts.gpus, lambda gpus: _driver(gpus, facts.numa)),
+            *_branch("fabric", facts.fabric, _fabric),
             *_branch("network", facts.network, _network),
             *_branch("rdma", facts.rdma, lambda devices: (_rdma(one) for one in _homeless(devices))),
             *_branch("file systems", facts.file_systems, lambda many: (Branch(_file_system(one)) for one in many)),
@@ -205,6 +207,18 @@ def _rdma(device: RdmaDevice) -> Branch:
     names = ", ".join(filter(None, (device.type, f"firmware {device.firmware}" if device.firmware else "")))
     through = f" ({', '.join(device.netdevs)})" if device.netdevs else ""
     return Branch(f"NIC {device.name}{through}{': ' if names else ''}{names}", ports)
+
+
+def _fabric(fabric: Fabric) -> Iterator[Branch]:
+    """Nothing on a host that has none of it."""
+    if fabric.manager not in {None, "absent"} or fabric.manager_version:
+        version = fabric.manager_version or "of unknown version"
+        yield Branch(f"fabric manager {version}: {fabric.manager or 'no systemd'}")
+    nodes, channels = fabric.imex_nodes, fabric.imex_channels
+    if fabric.imex not in {None, "absent"} or nodes or channels:
+        among = "unknown" if nodes is None else ", ".join(nodes) or "none"
+        through = "unknown" if channels is None else cpu_set(channels) or "none"
+        yield Branch(f"IMEX: {fabric.imex or 'no systemd'}, nodes {among}, channels {through}")
 
 
 def _network(network: Network) -> Iterator[Branch]:

@@ -12,6 +12,7 @@ from inventory.facts.cpu import read_cpu
 from inventory.facts.deployments import read_deployments
 from inventory.facts.disks import read_file_systems
 from inventory.facts.gpu.none import read_gpus
+from inventory.facts.gpu.nvidia_services import read_fabric
 from inventory.facts.host import HostFacts
 from inventory.facts.limits import read_huge_pages, read_limits
 from inventory.facts.network import read_listeners, read_network
@@ -59,6 +60,7 @@ def read_answers(
         second_opinion=attempt(read_opinion, answers),
         limits=attempt(read_limits, answers),
         huge_pages=attempt(read_huge_pages, answers),
+        fabric=attempt(read_fabric, answers),
     )
 
 

@@ -237,6 +237,20 @@ class Gpus:
 
 
 @dataclass(frozen=True, slots=True)
+class Fabric:
+    """What NVLink between GPUs needs besides the driver. States are systemd's: active, inactive, failed, ...
+
+    "absent": no such unit; None: no systemd. Each GPU's own state in the fabric is in its `health`.
+    """
+
+    manager: str | None  # nvidia-fabricmanager: where the host itself has NVSwitches
+    manager_version: str | None  # must be the driver's
+    imex: str | None  # nvidia-imex: NVLink to GPUs of other hosts
+    imex_nodes: tuple[str, ...] | None  # as nodes_config.cfg names them; None: it could not be read
+    imex_channels: tuple[int, ...] | None  # in /dev/nvidia-caps-imex-channels; None: it could not be read
+
+
+@dataclass(frozen=True, slots=True)
 class Environment:
     """A Python environment that bringup made: `<state_dir>/envs/<digest>`, complete if its marker is there."""
 
@@ -315,6 +329,7 @@ class HostFacts:
     second_opinion: Maybe[SecondOpinion] = NOT_ASKED
     limits: Maybe[Limits] = NOT_ASKED
     huge_pages: Maybe[HugePages] = NOT_ASKED
+    fabric: Maybe[Fabric] = NOT_ASKED
 
     def file_system(self, path: str) -> Maybe[FileSystem]:
         """What `path` lies on; `path` must have been asked for. One on a server that hangs is unknown alone."""

@@ -383,6 +383,19 @@ section_nvidia_topology() {
     item matrix nvidia-smi topo -m
 }
 
+section_nvidia_services() {
+    item imex-nodes cat "$sysroot/etc/nvidia-imex/nodes_config.cfg"
+    item imex-channels ls "$sysroot/dev/nvidia-caps-imex-channels"
+    item fabric-manager nv-fabricmanager --version
+    item units nvidia_units
+}
+
+# Nothing where systemd is not PID 1.
+nvidia_units() {
+    [ ! -d /run/systemd/system ] ||
+        systemctl show -p Id,LoadState,ActiveState nvidia-fabricmanager.service nvidia-imex.service
+}
+
 section_amd() {
     item node ls /dev/kfd
     item list amd-smi list --json
@@ -637,6 +650,7 @@ BRINGUP_END_OF_SECTIONS
 section nvidia 20
 section nvidia_topology 20
 section nvidia_capability 20
+section nvidia_services 20
 section amd 20
 section system 10
 section processor 10

@@ -3,5 +3,5 @@
 from __future__ import annotations
 
 # Sections of the gathering script that ask a vendor's tools (they can take seconds), and where they are written.
-SECTIONS = ("nvidia", "nvidia_topology", "nvidia_capability", "amd")
+SECTIONS = ("nvidia", "nvidia_topology", "nvidia_capability", "nvidia_services", "amd")
 PIECES = ("gpu/nvidia", "gpu/amd")

@@ -36,3 +36,16 @@ section_nvidia_capability() {
 section_nvidia_topology() {
     item matrix nvidia-smi topo -m
 }
+
+section_nvidia_services() {
+    item imex-nodes cat "$sysroot/etc/nvidia-imex/nodes_config.cfg"
+    item imex-channels ls "$sysroot/dev/nvidia-caps-imex-channels"
+    item fabric-manager nv-fabricmanager --version
+    item units nvidia_units
+}
+
+# Nothing where systemd is not PID 1.
+nvidia_units() {
+    [ ! -d /run/systemd/system ] ||
+        systemctl show -p Id,LoadState,ActiveState nvidia-fabricmanager.service nvidia-imex.service
+}

@@ -7,6 +7,7 @@ from dataclasses import replace
 from inventory.facts.base import Unknown, Why
 from inventory.facts.host import (
     Environment,
+    Fabric,
     HugePages,
     Limit,
     Limits,
@@ -118,3 +119,19 @@ def test_limits_and_huge_pages() -> None:
     assert below(drawn, "memory")[-1] == "huge pages: 512 of 2 MiB, 256 free; transparent: always"
     none = lines("h200-hgx", huge_pages=HugePages(0, 0, 2 << 20, None))
     assert below(none, "memory")[-1] == "huge pages: none; transparent: unknown"
+
+
+def test_fabric() -> None:
+    tray = Fabric("absent", None, "active", ("192.0.2.1", "192.0.2.2"), (0, 1, 2))
+    assert below(lines("gb200-tray", fabric=tray), "fabric")[1:] == [
+        "IMEX: active, nodes 192.0.2.1, 192.0.2.2, channels 0-2"
+    ]
+    hgx = Fabric("failed", "570.133.20", "absent", (), ())
+    assert below(lines("h200-hgx", fabric=hgx), "fabric")[1:] == ["fabric manager 570.133.20: failed"]
+    unread = Fabric(None, "570.133.20", "inactive", None, None)
+    assert below(lines("h200-hgx", fabric=unread), "fabric")[1:] == [
+        "fabric manager 570.133.20: no systemd",
+        "IMEX: inactive, nodes unknown, channels unknown",
+    ]
+    nothing = lines("cpu-only", fabric=Fabric("absent", None, "absent", (), ()))
+    assert not any("fabric" in line for line in nothing)

@@ -1,0 +1,60 @@
+"""The services that NVIDIA's GPUs need besides the driver: fabric manager (NVSwitch) and IMEX (multi-node NVLink)."""
+
+from __future__ import annotations
+
+import re
+
+from inventory.facts.answers import Answers, Item
+from inventory.facts.base import Maybe, Unknown
+from inventory.facts.host import Fabric
+
+MANAGER, IMEX = "nvidia-fabricmanager.service", "nvidia-imex.service"
+VERSION = re.compile(r"\d+(?:\.\d+)+")
+CHANNEL = re.compile(r"(?m)^channel(\d{1,6})$")
+
+
+def read_fabric(answers: Answers) -> Maybe[Fabric]:
+    asked = answers.item("nvidia_services.units")
+    if isinstance(asked, Unknown):
+        return asked
+    if asked.status:
+        return asked.reason
+    units = parse_units(asked.text)
+    return Fabric(
+        manager=units.get(MANAGER),
+        manager_version=version_in(answers.item("nvidia_services.fabric-manager")),
+        imex=units.get(IMEX),
+        imex_nodes=parse_nodes(answers.item("nvidia_services.imex-nodes")),
+        imex_channels=parse_channels(answers.item("nvidia_services.imex-channels")),
+    )
+
+
+def parse_units(text: str) -> dict[str, str]:
+    """State by unit of `systemctl show -p Id,LoadState,ActiveState`, a block each; `absent` if not installed."""
+    blocks = (dict(line.partition("=")[::2] for line in block.splitlines()) for block in re.split(r"\n\s*\n", text))
+    return {
+        block["Id"]: "absent" if block["LoadState"] == "not-found" else block["ActiveState"]
+        for block in blocks
+        if {"Id", "LoadState", "ActiveState"} <= block.keys()
+    }
+
+
+def version_in(item: Maybe[Item]) -> str | None:
+    """`570.133.20` of `Fabric Manager version is : 570.133.20`."""
+    match = None if isinstance(item, Unknown) or item.status else VERSION.search(item.text)
+    return match[0] if match else None
+
+
+def parse_nodes(item: Maybe[Item]) -> tuple[str, ...] | None:
+    """The addresses of nodes_config.cfg, one a line; a file that is not there names none."""
+    if isinstance(item, Unknown) or (item.status and not item.missing_file):
+        return None
+    lines = (line.partition("#")[0].strip() for line in item.text.splitlines())
+    return tuple(line for line in lines if line)
+
+
+def parse_channels(item: Maybe[Item]) -> tuple[int, ...] | None:
+    """The numbers of `channel0`, `channel1`, ... in a folder that is only there where the driver made channels."""
+    if isinstance(item, Unknown) or (item.status and not item.missing_file):
+        return None
+    return tuple(sorted(int(number) for number in CHANNEL.findall(item.text)))
