@@ -201,7 +201,10 @@ def _holders(one: Gpu) -> tuple[Branch, ...]:
 
 def _rdma(device: RdmaDevice) -> Branch:
     ports = tuple(
-        Branch(f"port {port.number}: {port.state or 'state unknown'}, {port.rate or 'rate unknown'}, {port.link_layer}")
+        Branch(
+            f"port {port.number}: {port.state or 'state unknown'}, {port.rate or 'rate unknown'}, {port.link_layer}",
+            tuple(Branch(f"GID {gid.index}: {gid.value}, {gid.type or 'type unknown'}") for gid in port.gids),
+        )
         for port in device.ports
     )
     names = ", ".join(filter(None, (device.type, f"firmware {device.firmware}" if device.firmware else "")))

@@ -142,6 +142,15 @@ class Network:
 
 
 @dataclass(frozen=True, slots=True)
+class Gid:
+    """An address of a port. RoCE has several, and NCCL must be given the index of a routable one of type v2."""
+
+    index: int
+    value: str  # as the kernel prints it: eight groups of four digits
+    type: str  # "IB", "RoCE v1", "RoCE v2"; empty: not told
+
+
+@dataclass(frozen=True, slots=True)
 class RdmaPort:
     """Texts as their source prints them. Its kind is `link_layer`: Ethernet ports have an InfiniBand transport too."""
 
@@ -150,6 +159,7 @@ class RdmaPort:
     physical_state: str = ""
     rate: str = ""
     link_layer: str = ""
+    gids: tuple[Gid, ...] = ()  # the first sixteen, without those that are zero
 
     @property
     def is_active(self) -> bool:

@@ -6,10 +6,13 @@ import re
 
 from inventory.facts.answers import Answers
 from inventory.facts.base import Maybe, Unknown, Why
-from inventory.facts.host import RdmaDevice, RdmaPort
+from inventory.facts.host import Gid, RdmaDevice, RdmaPort
 from inventory.facts.rdma_text import parse_ibstat
 
 FILE = re.compile(r"/infiniband/([^/\s]+)/(?:ports/(\d{1,3})/|device/)?([a-z_]+):(.*)")
+GID = re.compile(r"/infiniband/([^/\s]+)/ports/(\d{1,3})/(gids|gid_attrs/types)/(\d{1,3}):(.*)")
+GID_VALUE = re.compile(r"[0-9a-fA-F]{4}(?::[0-9a-fA-F]{4}){7}")
+NO_GID = re.compile(r"[0:]*")
 NETDEV = re.compile(r"/infiniband/([^/\s]+)/device/net/(\S+)")
 
 
@@ -20,11 +23,13 @@ def read_rdma(answers: Answers) -> Maybe[tuple[RdmaDevice, ...]]:
         said = answers.text("rdma.ibstat")
         devices = () if isinstance(said, Unknown) else parse_ibstat(said)
         return devices or (() if text.why is Why.EMPTY else text)
-    netdevs = answers.text("rdma.netdevs")
-    return parse_devices(text, "" if isinstance(netdevs, Unknown) else netdevs)
+    netdevs, gids = answers.text("rdma.netdevs"), answers.text("rdma.gids")
+    return parse_devices(
+        text, "" if isinstance(netdevs, Unknown) else netdevs, "" if isinstance(gids, Unknown) else gids
+    )
 
 
-def parse_devices(text: str, netdevs: str) -> tuple[RdmaDevice, ...]:
+def parse_devices(text: str, netdevs: str, gids: str = "") -> tuple[RdmaDevice, ...]:
     """From `path:line` of the files and the paths of the interfaces, in the order of the names' numbers."""
     own: dict[str, dict[str, str]] = {}
     ports: dict[str, dict[int, dict[str, str]]] = {}
@@ -35,13 +40,22 @@ def parse_devices(text: str, netdevs: str) -> tuple[RdmaDevice, ...]:
     interfaces: dict[str, list[str]] = {}
     for name, netdev in NETDEV.findall(netdevs):
         interfaces.setdefault(name, []).append(netdev)
+    tables = gid_tables(gids)
     return tuple(
-        device(name, own[name], ports.get(name, {}), tuple(interfaces.get(name, ())))
+        device(
+            name,
+            own[name],
+            tuple(
+                rdma_port(number, port, tables.get((name, number), {}))
+                for number, port in sorted(ports.get(name, {}).items())
+            ),
+            tuple(interfaces.get(name, ())),
+        )
         for name in sorted(own, key=by_number)
     )
 
 
-def device(name: str, files: dict[str, str], ports: dict[int, dict[str, str]], netdevs: tuple[str, ...]) -> RdmaDevice:
+def device(name: str, files: dict[str, str], ports: tuple[RdmaPort, ...], netdevs: tuple[str, ...]) -> RdmaDevice:
     node = files.get("numa_node", "")
     return RdmaDevice(
         name=name,
@@ -51,17 +65,41 @@ def device(name: str, files: dict[str, str], ports: dict[int, dict[str, str]], n
         card=files.get("sys_image_guid", ""),
         numa_node=int(node) if node.isdecimal() else None,
         netdevs=netdevs,
-        ports=tuple(
-            RdmaPort(
-                number,
-                state=port.get("state", ""),
-                physical_state=port.get("phys_state", ""),
-                rate=port.get("rate", ""),
-                link_layer=port.get("link_layer", ""),
-            )
-            for number, port in sorted(ports.items())
+        ports=ports,
+    )
+
+
+def rdma_port(number: int, files: dict[str, str], table: dict[int, dict[str, str]]) -> RdmaPort:
+    link_layer = files.get("link_layer", "")
+    return RdmaPort(
+        number,
+        state=files.get("state", ""),
+        physical_state=files.get("phys_state", ""),
+        rate=files.get("rate", ""),
+        link_layer=link_layer,
+        gids=tuple(
+            Gid(index, entry["gids"], gid_type(entry.get("gid_attrs/types", ""), link_layer))
+            for index, entry in sorted(table.items())
+            if "gids" in entry
         ),
     )
+
+
+def gid_tables(text: str) -> dict[tuple[str, int], dict[int, dict[str, str]]]:
+    """By device and port, then by index: `gids` (only one that is not zero) and `gid_attrs/types`, as printed."""
+    tables: dict[tuple[str, int], dict[int, dict[str, str]]] = {}
+    for name, port, kind, index, line in GID.findall(text):
+        value = line.strip()
+        if kind != "gids" or (GID_VALUE.fullmatch(value) and not NO_GID.fullmatch(value)):
+            tables.setdefault((name, int(port)), {}).setdefault(int(index), {}).setdefault(kind, value)
+    return tables
+
+
+def gid_type(said: str, link_layer: str) -> str:
+    """The kernel calls both InfiniBand's own and the first RoCE's `IB/RoCE v1`: the link tells which."""
+    if said != "IB/RoCE v1":
+        return said if said == "RoCE v2" else ""
+    return {"InfiniBand": "IB", "Ethernet": "RoCE v1"}.get(link_layer, "")
 
 
 def by_number(name: str) -> tuple[str, int]:

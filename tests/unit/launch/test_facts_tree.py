@@ -8,6 +8,7 @@ from inventory.facts.base import Unknown, Why
 from inventory.facts.host import (
     Environment,
     Fabric,
+    Gid,
     HugePages,
     Limit,
     Limits,
@@ -39,7 +40,8 @@ def test_drawing() -> None:
 
 
 def test_what_lies_on_a_node() -> None:
-    port = RdmaPort(1, "4: ACTIVE", "5: LinkUp", "400 Gb/sec (4X NDR)", "InfiniBand")
+    gid = Gid(0, "fe80:0000:0000:0000:0000:0000:0000:0001", "IB")
+    port = RdmaPort(1, "4: ACTIVE", "5: LinkUp", "400 Gb/sec (4X NDR)", "InfiniBand", (gid,))
     near = RdmaDevice("mlx5_3", type="MT4129", firmware="28.42", numa_node=1, netdevs=("ibp1s0",), ports=(port,))
     drawn = lines("h200-hgx", rdma=(near, replace(near, name="mlx5_9", numa_node=None)))
     first, second = below(drawn, "NUMA node 0"), below(drawn, "NUMA node 1")
@@ -48,9 +50,10 @@ def test_what_lies_on_a_node() -> None:
         f"GPU {n}: NVIDIA H200" for n in range(4)
     ]
     assert first[-1] == "/opt/train/bin/python3 (pid 41877), 67 GiB"
-    assert second[-2:] == [
+    assert second[-3:] == [
         "NIC mlx5_3 (ibp1s0): MT4129, firmware 28.42",
         "port 1: 4: ACTIVE, 400 Gb/sec (4X NDR), InfiniBand",
+        "GID 0: fe80:0000:0000:0000:0000:0000:0000:0001, IB",
     ]
     assert below(drawn, "rdma")[1].startswith("NIC mlx5_9")
 

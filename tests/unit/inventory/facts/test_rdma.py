@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from inventory.facts.base import Unknown, Why
-from inventory.facts.host import RdmaDevice, RdmaPort
+from inventory.facts.host import Gid, RdmaDevice, RdmaPort
 from inventory.facts.rdma import count_cards, read_rdma
 from inventory.facts.rdma_text import (
     parse_ibdev2netdev,
@@ -44,6 +44,45 @@ def test_devices_of_the_kernel() -> None:
     )
     assert (devices[0].ports[0].is_active, devices[0].ports[0].gigabits) == (True, 400.0)
     assert (devices[1].ports[0].is_active, devices[1].ports[0].gigabits) == (False, None)
+
+
+FE80, ZERO = "fe80:0000:0000:0000:0000:0000:0000:0001", ":".join(["0000"] * 8)
+MAPPED = "0000:0000:0000:0000:0000:ffff:c000:0201"
+GIDS = "".join(
+    f"{IB}/{line}\n"
+    for line in (
+        f"mlx5_10/ports/1/gids/0:{FE80}",
+        f"mlx5_10/ports/1/gids/2:{MAPPED}",
+        f"mlx5_10/ports/1/gids/3:{MAPPED}",
+        f"mlx5_10/ports/1/gids/4:{ZERO}",
+        f"mlx5_10/ports/1/gids/11:{MAPPED}",
+        f"mlx5_2/ports/1/gids/0:{FE80}",
+        "mlx5_10/ports/1/gid_attrs/types/0:IB/RoCE v1",
+        "mlx5_10/ports/1/gid_attrs/types/2:IB/RoCE v1",
+        "mlx5_10/ports/1/gid_attrs/types/3:RoCE v2",
+        "mlx5_10/ports/1/gid_attrs/types/4:RoCE v2",
+        "mlx5_2/ports/1/gid_attrs/types/0:IB/RoCE v1",
+    )
+)
+
+
+def test_gids_that_are_in_use() -> None:
+    devices = read_rdma(answers({"rdma.devices": FILES, "rdma.netdevs": "", "rdma.gids": GIDS}))
+    assert not isinstance(devices, Unknown)
+    assert devices[0].ports[0].gids == (Gid(0, FE80, "IB"),)
+    assert devices[1].ports[0].gids == (
+        Gid(0, FE80, "RoCE v1"),
+        Gid(2, MAPPED, "RoCE v1"),
+        Gid(3, MAPPED, "RoCE v2"),
+        Gid(11, MAPPED, ""),  # kernels before 4.4 tell no type
+    )
+
+
+def test_gids_that_are_none() -> None:
+    text = f"{IB}/mlx5_2/ports/1/gids/0:fe80:00\n{IB}/mlx5_2/ports/1/gids/1:\n{IB}/mlx5_9/ports/1/gids/1:{FE80}\n"
+    devices = read_rdma(answers({"rdma.devices": FILES, "rdma.netdevs": "", "rdma.gids": text}))
+    assert not isinstance(devices, Unknown)
+    assert [port.gids for one in devices for port in one.ports] == [(), ()]
 
 
 def test_no_devices_is_an_answer_and_no_answer_is_none() -> None:
