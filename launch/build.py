@@ -38,11 +38,15 @@ class Runner:
 
 @dataclass(frozen=True, slots=True)
 class HostLaunch:
-    """`switch` makes this generation the current one, between the stop and the start."""
+    """`switch` makes this generation the current one, between the stop and the start.
+
+    `started_from`: ids of the steps that write what the ranks are started from.
+    """
 
     stop: Step
     switch: tuple[Step, ...]
     start: Step
+    started_from: frozenset[str]
 
 
 def runner_of(facts: HostFacts, python: str) -> Runner:
@@ -113,7 +117,8 @@ def launch_steps(gang: Generation, runner: Runner, layout: Layout) -> HostLaunch
         state_step(gang.name, gang.generation, state_dir=layout.state_dir, phase=phase, deadline_s=deadline)
         for phase, deadline in ((Phase.STOP, STOP_DEADLINE_S), (Phase.START, START_DEADLINE_S))
     )
-    return HostLaunch(stop, tuple(switch), start)
+    started_from = frozenset({f"file {settings.directory}/command.sh", *(unit.id for unit in switch[1:])})
+    return HostLaunch(stop, tuple(switch), start, started_from)
 
 
 def _bracketed(address: str) -> str:

@@ -15,9 +15,10 @@ from launch import operate
 from launch.assemble import Assembly, assemble
 from launch.decide import choose, decide
 from launch.engine import engines_of
-from launch.gang import states_ahead
+from launch.gang import STOPPED, states_ahead
 from launch.gather import gather_all
 from launch.supervise import read_state
+from launch.survey import survey
 from launch.watch import watch
 from playbooks.apply import apply, finish_running_jobs
 from playbooks.check import blocking, run_checks
@@ -31,11 +32,11 @@ if TYPE_CHECKING:
     from inventory.schema import Host
     from inventory.transport.base import Transport
     from launch.catalogue import Found
+    from launch.generation import Generation
     from launch.report import Report
     from launch.request import Request
+    from launch.survey import Survey
     from playbooks.finding import Finding
-
-SMOKE_DEADLINE_S = 180.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,7 @@ def prepare(found: Found, request: Request, fleet: Fleet, report: Report) -> Pre
         report.findings(seen)
         _refuse_blocked(seen)
     with report.phase("Plan"):
+        _refuse_left_behind(assembly.gang, survey(fleet))
         plan = _planned(assembly, fleet, seen)
     return Prepared(request, assembly, plan)
 
@@ -76,8 +78,8 @@ def carry_out(prepared: Prepared, fleet: Fleet, report: Report, again: Callable[
 
     Work that an earlier run left running on the hosts is waited for first; what it did is then planned for `again`.
     """
-    name = prepared.assembly.gang.name
-    with locked(fleet, prepared.plan.hosts, this_run(f"deploy {name}"), fleet.state_dirs):
+    owner = this_run(_why(prepared))
+    with locked(fleet, prepared.plan.hosts, owner, fleet.state_dirs):
         if _jobs_finished(fleet, report):
             prepared = again()
         if not prepared.plan.empty:
@@ -85,12 +87,20 @@ def carry_out(prepared: Prepared, fleet: Fleet, report: Report, again: Callable[
                 apply(
                     prepared.plan,
                     fleet,
-                    run=this_run("").run,
+                    run=owner.run,
                     state_dirs=fleet.state_dirs,
                     progress=report,
                 )
         _prove(prepared, fleet, report)
     report.timings()
+
+
+def _why(prepared: Prepared) -> str:
+    """What the lock says meanwhile and the audit log for ever: also which failed checks were overridden, and why."""
+    asked = prepared.request
+    notes = [f"overriding {check} because {reason!r}" for check, reason in asked.overrides.items()]
+    notes += [f"accepting unknown {check}" for check in sorted(asked.accept_unknown)]
+    return "; ".join([f"deploy {prepared.assembly.gang.name}", *notes])
 
 
 def _jobs_finished(fleet: Fleet, report: Report) -> bool:
@@ -114,10 +124,10 @@ def _prove(prepared: Prepared, fleet: Fleet, report: Report) -> None:
         with report.phase("Watch"):
             ready = watch(fleet, gang, timeout_s=prepared.request.ready_timeout_s, told=operate.told_by(report))
         with report.phase("Smoke"):
-            answers = operate.smoke(fleet, gang, timeout_s=SMOKE_DEADLINE_S)
+            answers = operate.smoke(fleet, gang, timeout_s=operate.SMOKE_DEADLINE_S)
     except BringupError:
         if not prepared.plan.empty:
-            _stop_all(prepared, fleet, report)
+            operate.stop_failed(fleet, gang, report)
         raise
     for host, tokens in ready.kv_cache_tokens.items():
         report.say(f"{host}: KV cache {tokens:,} tokens")
@@ -127,15 +137,6 @@ def _prove(prepared: Prepared, fleet: Fleet, report: Report) -> None:
         )
     report.say(f"{gang.name} is serving on {', '.join(one.url for one in gang.members if one.url)}", style="green")
     report.say(f"next: invoke status --name {gang.name}")
-
-
-def _stop_all(prepared: Prepared, fleet: Fleet, report: Report) -> None:
-    """One failed, all stop: a part of a gang serves nobody and holds its GPUs and ports."""
-    with report.phase("Stop"):
-        try:
-            operate.stop(fleet, prepared.assembly.gang, report)
-        except BringupError as error:
-            report.error(error)
 
 
 def _gathered(fleet: Fleet) -> dict[str, HostFacts]:
@@ -170,6 +171,23 @@ def _refuse_blocked(seen: tuple[Finding, ...]) -> None:
         )
 
 
+def _refuse_left_behind(gang: Generation, seen: Survey) -> None:
+    """Refuse a layout with fewer hosts while the earlier one runs: its ranks on the others would stay, unseen."""
+    raise_all(list(seen.unanswered.values()))
+    found = seen.deployments.get(gang.name)
+    told = [*found.told.values(), *found.strays.values()] if found else []
+    earlier = [one.generation for one in told if one.generation and one.ranks.state != STOPPED]
+    left = sorted({host for one in earlier for host in one.hosts} - set(gang.hosts))
+    if left:
+        raise CheckFailed(
+            f"{gang.name} was started on more hosts than these; nothing was changed",
+            id="hosts-left-behind",
+            observed=f"its ranks on {', '.join(left)} would be left behind",
+            required="all hosts of the earlier layout in --hosts, or that layout stopped",
+            next_command=f"invoke stop --name {gang.name} --hosts {','.join((*gang.hosts, *left))}",
+        )
+
+
 def _planned(assembly: Assembly, fleet: Fleet, seen: tuple[Finding, ...]) -> Plan:
     """Ask every host for the state of its steps, all hosts at once and each in one script."""
 
@@ -191,10 +209,17 @@ def _planned(assembly: Assembly, fleet: Fleet, seen: tuple[Finding, ...]) -> Pla
     )
 
 
+def _is_altered(assembly: Assembly, host: str, states: Mapping[str, dict[str, str]]) -> bool:
+    """Tell whether a file that ranks are started from is not as planned."""
+    steps = [step for step in assembly.all_steps(host) if step.id in assembly.launch[host].started_from]
+    return any(states[host][step.id] != step.wanted for step in steps)
+
+
 def _changes(assembly: Assembly, states: Mapping[str, dict[str, str]]) -> tuple[Change, ...]:
     gang = assembly.gang
     ranks = {host: read_state(states[host][assembly.launch[host].start.id]) for host in gang.hosts}
-    ahead = states_ahead(gang.generation, ranks)
+    intact = not any(_is_altered(assembly, host, states) for host in gang.hosts)
+    ahead = states_ahead(gang.generation, ranks, intact=intact)
     changes: list[Change] = []
     for host in gang.hosts:
         launch = assembly.launch[host]

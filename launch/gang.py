@@ -20,13 +20,14 @@ def all_running(generation: str, ranks: Mapping[str, RankState]) -> bool:
     return all(one.state == RUNNING and one.generation == generation for one in ranks.values())
 
 
-def states_ahead(generation: str, ranks: Mapping[str, RankState]) -> dict[str, tuple[str, str]]:
+def states_ahead(generation: str, ranks: Mapping[str, RankState], *, intact: bool) -> dict[str, tuple[str, str]]:
     """The states that each host's stop and start steps are planned from.
 
-    Where all ranks of `generation` run, both are as wanted. Else everything that runs is stopped on every host, and
-    every start finds this generation stopped: vLLM never takes a lone rank back into its group.
+    Where all ranks of `generation` run, both are as wanted. `intact`: the files that they were started from are as
+    planned; where they are not, nobody can tell what it is that runs. Else everything that runs is stopped on every
+    host, and every start finds this generation stopped: vLLM never takes a lone rank back into its group.
     """
-    if all_running(generation, ranks):
+    if intact and all_running(generation, ranks):
         return dict.fromkeys(ranks, (STOPPED, f"{generation} {RUNNING}"))
     return {
         host: (STOPPED if one.state in {STOPPED, ABSENT} else one.state, f"{generation} {STOPPED}")

@@ -8,8 +8,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
+from functools import cache
+from typing import TYPE_CHECKING
 
 from inventory.errors import BadInput
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 FORMAT_VERSION = 1
 
@@ -57,6 +62,13 @@ class Generation:
         return json.dumps({"format_version": FORMAT_VERSION, **own, **asdict(self)}, ensure_ascii=False) + "\n"
 
 
+@cache
+def _schema() -> TypeAdapter[Generation]:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(Generation)
+
+
 def read_generation(line: str, host: str) -> Generation:
     """Read a host's `generation.json`. Raises `BadInput` when it is not one of this format version."""
     try:
@@ -66,7 +78,9 @@ def read_generation(line: str, host: str) -> Generation:
         for own in ("host", "head", "supervisor"):
             data.pop(own)
         members = tuple(Member(**member) for member in data.pop("members"))
-        return Generation(members=members, ports=tuple(data.pop("ports")), **data)
+        # Whoever can write on a host can write this file: words where numbers belong must not get any further.
+        known = Generation(members=members, ports=data.pop("ports"), **data)
+        return _schema().validate_python(asdict(known))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise BadInput(
             "the record of the deployment on the host cannot be read",

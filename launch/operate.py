@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from inventory.errors import BringupError, ChangeFailed, HostUnreachable, NotServing, raise_all
+from inventory.errors import BringupError, ChangeFailed, CheckFailed, HostUnreachable, NotServing, raise_all
 from inventory.fleet import Fleet
 from launch.generation import Generation, Member
 from launch.smoke import Answer, Endpoint, read_answer, smoke_script
 from launch.supervise import STOP_GRACE_S, start_script, stop_script, tail_script
 from launch.survey import Deployment, Survey, survey, the_one
-from launch.verdict import Verdict, judge, states
+from launch.verdict import MIXED, Verdict, deploy_again, judge, states
 from launch.watch import Ready, watch
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 CANARY_DEADLINE_S = 15.0
 START_DEADLINE_S = 60.0
+SMOKE_DEADLINE_S = 180.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +51,18 @@ def status(fleet: Fleet, deployment: Deployment) -> Status:
     """Ask every public endpoint for a real completion and judge."""
     seen = states(deployment)
     serving = [member for member in deployment.gang.members if member.url and seen[member.host] == "running"]
-    answers = canary(fleet, deployment.gang, serving, timeout_s=CANARY_DEADLINE_S)
-    return Status(deployment, seen, answers, judge(deployment, answers))
+    answers, lost = canary(fleet, deployment.gang, serving, timeout_s=CANARY_DEADLINE_S)
+    heard = replace(deployment, unanswered={**deployment.unanswered, **lost})
+    return Status(heard, states(heard), answers, judge(heard, answers))
 
 
-def canary(fleet: Fleet, gang: Generation, members: Sequence[Member], *, timeout_s: float) -> tuple[Answer, ...]:
-    """Chat completions through the endpoints of `members`, asked on their own hosts, all at once."""
+def canary(
+    fleet: Fleet, gang: Generation, members: Sequence[Member], *, timeout_s: float
+) -> tuple[tuple[Answer, ...], dict[str, BringupError]]:
+    """Chat completions through the endpoints of `members`, asked on their own hosts, all at once.
+
+    Returns the answers, and the errors of hosts that could not be asked: of their endpoints nothing is known.
+    """
     endpoints = {member.host: _endpoint(gang, member) for member in members}
 
     def one(transport: Transport) -> Answer:
@@ -64,12 +71,8 @@ def canary(fleet: Fleet, gang: Generation, members: Sequence[Member], *, timeout
         return read_answer(endpoint, transport.run(script, timeout=timeout_s + 10))
 
     outcomes = fleet.each(one, tuple(endpoints))
-    return tuple(
-        Answer(endpoints[host], ok=False, text="", seconds=None, error=outcome.message)
-        if isinstance(outcome, BringupError)
-        else outcome
-        for host, outcome in outcomes.items()
-    )
+    answers = tuple(outcome for outcome in outcomes.values() if isinstance(outcome, Answer))
+    return answers, {host: outcome for host, outcome in outcomes.items() if isinstance(outcome, BringupError)}
 
 
 def _endpoint(gang: Generation, member: Member) -> Endpoint:
@@ -79,8 +82,12 @@ def _endpoint(gang: Generation, member: Member) -> Endpoint:
 
 
 def smoke(fleet: Fleet, gang: Generation, *, timeout_s: float) -> tuple[Answer, ...]:
-    """The canary as a condition. Raises `NotServing` with the endpoint that gave no completion."""
-    answers = canary(fleet, gang, [one for one in gang.members if one.url], timeout_s=timeout_s)
+    """The canary as a condition. Raises `NotServing` with the endpoint that gave no completion.
+
+    A host that cannot be asked is the cause, whatever the others fail to answer then.
+    """
+    answers, lost = canary(fleet, gang, [one for one in gang.members if one.url], timeout_s=timeout_s)
+    raise_all(list(lost.values()))
     failed = [answer for answer in answers if not answer.ok]
     if failed:
         raise NotServing(
@@ -94,35 +101,66 @@ def smoke(fleet: Fleet, gang: Generation, *, timeout_s: float) -> tuple[Answer, 
     return answers
 
 
-def stop(fleet: Fleet, gang: Generation, report: Report) -> None:
-    """Stop all ranks and prove it. Raises when anything is left, or a host did not answer: then it is unknown."""
+def stop(fleet: Fleet, gang: Generation, report: Report, *, strays: Sequence[str] = ()) -> None:
+    """Stop all ranks and prove it, also on `strays`: hosts outside the gang that still run ranks of its name.
+
+    Raises when anything is left, or a host did not answer: then it is unknown.
+    """
 
     def one(transport: Transport) -> Completed:
         script = stop_script(gang.name, gang.ports, state_dir=fleet.state_dirs[transport.host])
         return transport.run(script, timeout=STOP_GRACE_S + 60)
 
     errors: list[BringupError] = []
-    for host, outcome in fleet.each(one, gang.hosts).items():
+    for host, outcome in fleet.each(one, (*gang.hosts, *strays)).items():
         if isinstance(outcome, BringupError):
-            errors.append(_stop_unknown(outcome, host))
+            errors.append(_stop_unknown(outcome, host, gang.name))
         elif outcome.text or outcome.exit_status != 0:
-            errors.append(_left(outcome, host))
+            errors.append(_left(outcome, host, gang.name))
         else:
             report.say(f"{host}: stopped: no unit, no process, ports {', '.join(map(str, gang.ports))} free")
     raise_all(errors)
 
 
-def restart(fleet: Fleet, gang: Generation, report: Report, *, timeout_s: float) -> Ready:
-    """Stop the group, start the same generation on every host, watch and prove it."""
+def restart(fleet: Fleet, deployment: Deployment, report: Report, *, timeout_s: float) -> Ready:
+    """Stop the group, start the same generation on every host, watch and prove it; on a failure stop it again."""
+    gang = deployment.gang
+    _refuse_mixed(deployment)
     with report.phase("Stop"):
-        stop(fleet, gang, report)
-    with report.phase("Start"):
-        start(fleet, gang)
-    with report.phase("Watch"):
-        ready = watch(fleet, gang, timeout_s=timeout_s, told=told_by(report))
-    with report.phase("Smoke"):
-        smoke(fleet, gang, timeout_s=120)
+        stop(fleet, gang, report, strays=tuple(deployment.strays))
+    try:
+        with report.phase("Start"):
+            start(fleet, gang)
+        with report.phase("Watch"):
+            ready = watch(fleet, gang, timeout_s=timeout_s, told=told_by(report))
+        with report.phase("Smoke"):
+            smoke(fleet, gang, timeout_s=SMOKE_DEADLINE_S)
+    except BringupError:
+        stop_failed(fleet, gang, report)
+        raise
     return ready
+
+
+def stop_failed(fleet: Fleet, gang: Generation, report: Report) -> None:
+    """One failed, all stop: a part of a gang serves nobody and holds its GPUs and ports."""
+    with report.phase("Stop"):
+        try:
+            stop(fleet, gang, report)
+        except BringupError as error:
+            report.error(error)
+
+
+def _refuse_mixed(deployment: Deployment) -> None:
+    """A host without this generation would start another one, or nothing: that is no restart."""
+    other = {host: state for host, state in states(deployment).items() if state in MIXED}
+    if other:
+        raise CheckFailed(
+            "not every host of the group has the generation that would be started; nothing was changed",
+            id="generation-mixed",
+            observed=", ".join(f"{host} {state}" for host, state in other.items()),
+            required=f"generation {deployment.gang.generation} of {deployment.gang.name} on every host",
+            next_command=deploy_again(deployment.gang),
+        )
 
 
 def told_by(report: Report) -> Callable[[str, str], None]:
@@ -159,23 +197,23 @@ def start(fleet: Fleet, gang: Generation) -> None:
     raise_all([one for one in fleet.each(one, gang.hosts).values() if isinstance(one, BringupError)])
 
 
-def _stop_unknown(error: BringupError, host: str) -> HostUnreachable:
+def _stop_unknown(error: BringupError, host: str, name: str) -> HostUnreachable:
     return HostUnreachable(
         f"it is unknown whether the ranks are stopped: {error.message}",
         id="stop-unknown",
         observed=error.observed or error.id,
         required="an answer from every host of the gang",
-        next_command=f"invoke stop --hosts {host}, when it answers again",
+        next_command=f"invoke stop --hosts {host} --name {name}, when it answers again",
         host=host,
     )
 
 
-def _left(outcome: Completed, host: str) -> ChangeFailed:
+def _left(outcome: Completed, host: str, name: str) -> ChangeFailed:
     return ChangeFailed(
         "the ranks are not stopped",
         id="not-stopped",
         observed=outcome.text.strip().replace("\n", "\n    ") or outcome.stderr.decode(errors="replace").strip()[-300:],
         required="no unit, no process, ports free",
-        next_command=f"invoke stop --hosts {host}",
+        next_command=f"invoke stop --hosts {host} --name {name}",
         host=host,
     )

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from inventory.errors import BadInput, BringupError, NotServing
+from inventory.errors import BadInput, BringupError, NotServing, raise_all
+from inventory.transport.exchange import in_time
 from launch.supervise import Told, read_told, tell_script
 
 if TYPE_CHECKING:
@@ -15,15 +16,20 @@ if TYPE_CHECKING:
     from launch.generation import Generation
 
 DEADLINE_S = 15.0
+ALIVE = frozenset({"running", "partial"})
 
 
 @dataclass(frozen=True, slots=True)
 class Deployment:
-    """One deployment over all hosts that were asked. `told` has an entry per host that answered and knows it."""
+    """One deployment over all hosts that were asked. `told` has an entry per host that answered and knows it.
+
+    `strays` are hosts outside the gang on which ranks of this name run: left over from another layout.
+    """
 
     gang: Generation
     told: Mapping[str, Told]
     unanswered: Mapping[str, BringupError]
+    strays: Mapping[str, Told] = field(default_factory=dict)
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -33,23 +39,27 @@ class Deployment:
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """All deployments by name, and the hosts that did not answer."""
+    """All deployments by name, and the hosts that did not answer. `unreadable`: hosts by name without a good record."""
 
     deployments: Mapping[str, Deployment]
     unanswered: Mapping[str, BringupError]
+    unreadable: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 def survey(fleet: Fleet) -> Survey:
     """Ask every host which deployments it has."""
 
     def one(transport: Transport) -> tuple[Told, ...]:
-        answer = transport.run(tell_script(state_dir=fleet.state_dirs[transport.host]), timeout=DEADLINE_S)
-        return read_told(answer.text, transport.host)
+        script = tell_script(state_dir=fleet.state_dirs[transport.host])
+        return read_told(in_time(transport.run(script, timeout=DEADLINE_S), transport.host).text, transport.host)
 
     outcomes = fleet.each(one)
     unanswered = {host: error for host, error in outcomes.items() if isinstance(error, BringupError)}
     told = {host: found for host, found in outcomes.items() if not isinstance(found, BringupError)}
-    return Survey(united(told, unanswered), unanswered)
+    found = united(told, unanswered)
+    names = {one.name for ours in told.values() for one in ours} - found.keys()
+    unreadable = {name: tuple(h for h, ours in told.items() if any(o.name == name for o in ours)) for name in names}
+    return Survey(found, unanswered, unreadable)
 
 
 def the_one(found: Survey, name: str | None) -> Deployment:
@@ -59,8 +69,11 @@ def the_one(found: Survey, name: str | None) -> Deployment:
     if not name and len(found.deployments) == 1:
         return next(iter(found.deployments.values()))
     known = ", ".join(found.deployments) or "none"
-    if not found.deployments and found.unanswered:
-        raise next(iter(found.unanswered.values()))
+    if found.unanswered and (name or not found.deployments):
+        raise_all(list(found.unanswered.values()))  # a silent host may be the one that knows
+    for unreadable, hosts in found.unreadable.items():
+        if unreadable == name or not (name or found.deployments):
+            raise _unreadable(unreadable, hosts)
     if not found.deployments:
         raise NotServing(
             "there is no deployment on these hosts",
@@ -75,6 +88,16 @@ def the_one(found: Survey, name: str | None) -> Deployment:
         observed=known,
         required="--name with one of them",
         next_command=f"the same command with --name {next(iter(found.deployments))}",
+    )
+
+
+def _unreadable(name: str, hosts: tuple[str, ...]) -> BadInput:
+    return BadInput(
+        f"no host has a record of {name} that can be read",
+        id="generation-unreadable",
+        observed=f"deployments/{name}/current/generation.json on {', '.join(hosts)}",
+        required="the record as a deploy wrote it, on one host of the group at least",
+        next_command=f"the deploy command that made it, again with --name {name}: it writes the record anew",
     )
 
 
@@ -98,4 +121,5 @@ def _of_name(told: Mapping[str, Told], unanswered: Mapping[str, BringupError]) -
         gang=gang,
         told={host: told[host] for host in gang.hosts if host in told},
         unanswered={host: unanswered[host] for host in gang.hosts if host in unanswered},
+        strays={host: one for host, one in told.items() if host not in gang.hosts and one.ranks.state in ALIVE},
     )

@@ -126,9 +126,9 @@ def stop(*, hosts: str, name: str, inventory: str) -> ExitCode:
 
     report = Report()
     with _deployment(hosts, name, inventory) as (fleet, found):
-        reachable = [host for host in found.gang.hosts if host not in found.unanswered]
+        reachable = [host for host in (*found.gang.hosts, *found.strays) if host not in found.unanswered]
         with locked(fleet, reachable, this_run(f"stop {found.gang.name}"), fleet.state_dirs):
-            operate.stop(fleet, found.gang, report)
+            operate.stop(fleet, found.gang, report, strays=tuple(found.strays))
     report.say(f"{found.gang.name} is stopped", style="green")
     return ExitCode.DONE
 
@@ -141,8 +141,8 @@ def restart(*, hosts: str, name: str, inventory: str, timeout: str) -> ExitCode:
     timeout_s = request.seconds("timeout", timeout, request.DEFAULT_READY_TIMEOUT_S)
     with _deployment(hosts, name, inventory) as (fleet, found):
         gang = found.gang
-        with locked(fleet, gang.hosts, this_run(f"restart {gang.name}"), fleet.state_dirs):
-            operate.restart(fleet, gang, report, timeout_s=timeout_s)
+        with locked(fleet, (*gang.hosts, *found.strays), this_run(f"restart {gang.name}"), fleet.state_dirs):
+            operate.restart(fleet, found, report, timeout_s=timeout_s)
     report.timings()
     report.say(f"{gang.name} is serving", style="green")
     return ExitCode.DONE

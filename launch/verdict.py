@@ -8,16 +8,23 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from inventory.errors import ExitCode
+from inventory.quoting import quote
 from launch.gang import RUNNING
 
 if TYPE_CHECKING:
+    from launch.generation import Generation
     from launch.smoke import Answer
     from launch.survey import Deployment
+
+
+MIXED = frozenset({"absent", "other generation"})
+"""States of hosts that do not have this generation: a start would start something else there."""
 
 
 class Health(StrEnum):
     HEALTHY = "healthy"
     DOWN = "down"
+    DEGRADED = "degraded"
     UNKNOWN = "unknown"
     STOPPED = "stopped"
 
@@ -63,7 +70,9 @@ def judge(deployment: Deployment, answers: Sequence[Answer]) -> Verdict:
     if gone and all(state == "stopped" for state in seen.values()):
         return Verdict(Health.STOPPED, f"{name} is stopped on all hosts", f"invoke restart --name {name}")
     if gone:
-        return Verdict(Health.DOWN, f"the group is down: {_listed(gone)}", f"invoke restart --name {name}")
+        whole = not MIXED & set(gone.values())
+        next_command = f"invoke restart --name {name}" if whole else deploy_again(deployment.gang)
+        return Verdict(Health.DOWN, f"the group is down: {_listed(gone)}", next_command)
     failed = [one for one in answers if not one.ok]
     if failed:
         where = "; ".join(f"{one.endpoint.url} on {one.endpoint.host}: {one.error}" for one in failed)
@@ -72,7 +81,17 @@ def judge(deployment: Deployment, answers: Sequence[Answer]) -> Verdict:
         silent = {host: state for host, state in seen.items() if state == "no answer"}
         next_command = f"invoke hosts.list --hosts {','.join(silent)}"
         return Verdict(Health.UNKNOWN, f"state unknown: {_listed(silent)}", next_command)
+    if deployment.strays:
+        where = ", ".join(deployment.strays)
+        reason = f"serving, but ranks of another layout of {name} still run on {where} and hold what they hold"
+        return Verdict(Health.DEGRADED, reason, f"invoke restart --name {name}")
     return Verdict(Health.HEALTHY, f"{len(answers)} endpoint(s) completed a chat, all ranks run", "nothing to do")
+
+
+def deploy_again(gang: Generation) -> str:
+    """The command that brings this very gang up on all its hosts."""
+    chosen = f"--model {quote(gang.recipe)} --variant {quote(gang.variant)} --strategy {quote(gang.strategy)}"
+    return f"invoke deploy {chosen} --hosts {quote(','.join(gang.hosts))} --name {quote(gang.name)}"
 
 
 def _listed(states_by_host: Mapping[str, str]) -> str:

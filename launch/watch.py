@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from inventory.errors import BringupError, NotServing
+from inventory.transport.exchange import in_time
 from launch.phases import Phase, Progress, Role
 from launch.supervise import Look, look_script, read_look
 
@@ -95,7 +96,7 @@ def _telling(gang: Generation) -> list[str]:
 def _look(fleet: Fleet, watched: Mapping[str, Watched], name: str) -> dict[str, Look]:
     def one(transport: Transport) -> Look:
         script = look_script(name, watched[transport.host].offset, state_dir=fleet.state_dirs[transport.host])
-        return read_look(transport.run(script, timeout=LOOK_DEADLINE_S).stdout)
+        return read_look(in_time(transport.run(script, timeout=LOOK_DEADLINE_S), transport.host).stdout)
 
     looks = fleet.each(one, tuple(watched))
     lost = [outcome for outcome in looks.values() if isinstance(outcome, BringupError)]

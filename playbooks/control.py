@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from inventory.errors import BringupError, ChangeFailed, Locked, raise_all
+from inventory.transport.exchange import in_time
 from playbooks.lock import ACQUIRED, Owner, acquire_script, break_script, is_stale, read_owner, release_script
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ def unlock(fleet: Fleet, state_dirs: Mapping[str, str]) -> dict[str, str | Bring
 def _acquire(transport: Transport, owner: Owner, state_dir: str) -> None:
     script = acquire_script(owner, state_dir=state_dir)
     for _ in range(2):
-        answer = transport.run(script, timeout=LOCK_DEADLINE_S)
+        answer = in_time(transport.run(script, timeout=LOCK_DEADLINE_S), transport.host)
         if answer.exit_status != 0:
             raise ChangeFailed(
                 "the state dir cannot be written",

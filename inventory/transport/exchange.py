@@ -10,6 +10,9 @@ from inventory.quoting import quote
 from inventory.transport.base import Completed, Stream
 from inventory.transport.framing import KILL_AFTER, Unframer, frame, new_marker
 
+ENDED_BY_DEADLINE = frozenset({124, 137})
+"""Exit statuses of `timeout -k`."""
+
 GRACE_S = 10.0
 """Seconds beyond the host's own deadline after which this side gives up."""
 
@@ -75,9 +78,23 @@ class Exchange:
             id="no-shell",
             observed=observed,
             required="a login shell that runs `/bin/sh -s`, for this user",
-            next_command=f"invoke hosts.show --hosts {quote(host)}",
+            next_command=f"invoke hosts.list --hosts {quote(host)}",
             host=host,
         )
+
+
+def in_time(completed: Completed, host: str) -> Completed:
+    """The answer as it is, unless the host ended it by its deadline: what came by then is a part, and says nothing."""
+    if completed.exit_status not in ENDED_BY_DEADLINE:
+        return completed
+    raise HostUnreachable(
+        "the host did not finish its answer in time: its state is unknown",
+        id="host-slow",
+        observed=f"cut off by its deadline after {completed.seconds:.0f} s",
+        required="an answer within the deadline",
+        next_command=f"invoke probe --hosts {quote(host)}",
+        host=host,
+    )
 
 
 def connection_lost(host: str, observed: str) -> HostUnreachable:
@@ -86,5 +103,6 @@ def connection_lost(host: str, observed: str) -> HostUnreachable:
         id="connection-lost",
         observed=observed,
         required="a complete answer",
+        next_command=f"invoke probe --hosts {quote(host)}, then the same command again",
         host=host,
     )

@@ -46,6 +46,9 @@ COMMAND = "/bin/sh -s"
 _KEX_TIMED_OUT = "No existing session"
 """What paramiko says when the key exchange did not end in time."""
 
+_CHANNEL_TIMED_OUT = "Timeout opening channel."
+"""What paramiko says when a login that stood before is not answered any more."""
+
 _KINDS: tuple[tuple[str, type[Exception]], ...] = (
     ("dns", socket.gaierror),
     ("refused", ConnectionRefusedError),
@@ -139,7 +142,7 @@ class SshTransport(FramedTransport):
                 with connection.transport.open_session() as channel:
                     ending = _converse(channel, exchange)
             except (paramiko.SSHException, OSError, EOFError) as error:
-                ending = Ending(_words(error), lost=not _is_up(connection))
+                ending = Ending(_words(error), lost=not _is_up(connection) or str(error) == _CHANNEL_TIMED_OUT)
         if late.is_set():
             ending = DEADLINE
         if ending.lost:

@@ -138,6 +138,68 @@ def test_a_deploy_that_is_interrupted_says_what_goes_on_and_can_be_typed_again(m
     assert invoke("stop", inventory=lab.inventory).code == 0, "the lock was given back"
 
 
+def test_ctrl_c_while_the_hosts_change_leaves_no_lock(make_trays: MakeTrays) -> None:
+    lab = make_trays()
+    with typing(*DEPLOY, inventory=lab.inventory) as process:
+        wait_for_line(process, "==> Apply")
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+    assert process.returncode == 130
+    for host in ("tray1", "tray2"):
+        assert "lock" not in on(lab, host, "ls /var/lib/bringup").stdout.split()
+    assert deploy(lab).code == 0
+
+
+def test_fewer_hosts_need_a_stop_and_leave_nothing_behind(make_trays: MakeTrays) -> None:
+    lab = make_trays()
+    alone = (
+        "deploy",
+        "--model",
+        "deepseek-v4-pro",
+        "--hosts",
+        "tray1",
+        "--override",
+        "plan.vram_fit",
+        "--because",
+        "x",
+    )
+    assert deploy(lab).code == 0
+    is_refusal(invoke(*alone, inventory=lab.inventory), 4, "hosts-left-behind", "tray2")
+    assert invoke("stop", inventory=lab.inventory).code == 0
+    assert invoke(*alone, inventory=lab.inventory).code == 0
+    assert (
+        "overriding plan.vram_fit because 'x': done" in on(lab, "tray1", "tail -n 1 /var/lib/bringup/audit.log").stdout
+    )
+    assert on(lab, "tray2", "nvidia-smi --query-compute-apps=pid --format=csv,noheader").stdout == ""
+
+
+def test_ranks_that_were_started_from_an_edited_command_are_started_again(make_trays: MakeTrays) -> None:
+    lab = make_trays()
+    assert deploy(lab).code == 0
+    command = RECORD.replace("record", "command.sh")
+    on(lab, "tray2", f"sed -i 's/--max-model-len 1048576/--max-model-len 4096/' {command}")
+    assert invoke("restart", inventory=lab.inventory).code == 0
+    planned = deploy(lab, "--dry-run", "--json")
+    assert planned.code == 8, planned
+    assert {(one["host"], one["action"]) for one in planned.data["changes"]} >= {("tray1", "stop"), ("tray2", "stop")}
+    assert deploy(lab).code == 0
+    words = on(lab, "tray2", "tr '\\0' ' ' </proc/$(cut -d' ' -f1 " + RECORD + ")/cmdline").stdout
+    assert "--max-model-len 1048576 " in words
+    assert deploy(lab, "--dry-run").code == 0
+
+
+def test_a_host_that_loses_its_power_is_named_and_the_others_are_stopped(make_trays: MakeTrays) -> None:
+    lab = make_trays()
+    set_variable(lab, "BRINGUP_STANDIN_SPEED", "'0.02'")
+    with typing(*DEPLOY, inventory=lab.inventory) as process:
+        wait_for_line(process, "==> Watch")
+        faults.power_off("tray2", lab=lab.name)
+        _, said = process.communicate(timeout=120)
+    assert process.returncode == 3, said
+    for words in ("tray1: stopped", "tray2: the connection was lost", "invoke stop --hosts tray2 --name"):
+        assert words in said, said
+
+
 def test_a_follower_that_never_joins_stops_the_group_and_is_named(make_trays: MakeTrays) -> None:
     lab = make_trays()
     set_variable(lab, "BRINGUP_STANDIN_FAIL", "never-joins@4")

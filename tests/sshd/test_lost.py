@@ -60,6 +60,21 @@ def test_a_server_that_is_frozen_before_a_long_script_is_sent(
     assert time.monotonic() - started < 30
 
 
+@pytest.mark.usefixtures("impatient")
+def test_a_login_that_is_frozen_when_the_next_script_comes_is_lost(
+    server: Server, login: Callable[..., FramedTransport], kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not a login without a shell: it had one a moment ago."""
+    monkeypatch.setattr(ssh, "CONNECT_S", 2)
+    transport = login(server.host(kind))
+    assert transport.run("true", timeout=20).exit_status == 0
+    freeze(server)
+    with pytest.raises(HostUnreachable) as caught:
+        transport.run("true", timeout=6)
+    assert caught.value.id == "connection-lost"
+    assert caught.value.next_command
+
+
 def test_a_server_that_dies_while_a_script_runs(
     server: Server, login: Callable[..., FramedTransport], kind: str
 ) -> None:

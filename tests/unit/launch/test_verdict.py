@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from dataclasses import replace
+import json
+from dataclasses import asdict, replace
 
 import pytest
 
@@ -121,3 +122,61 @@ def test_a_deployment_is_named_or_the_only_one() -> None:
         the_one(Survey({}, {}), None)
     with pytest.raises(HostUnreachable):
         the_one(Survey({}, {"tray2": LOST}), None)
+
+
+@pytest.mark.parametrize("state", ["running", "partial"])
+def test_ranks_of_the_same_name_outside_the_group_are_no_health(state: str) -> None:
+    """Left over from a layout with more hosts: they hold GPUs and ports, and only the name tells of them."""
+    alone = replace(GANG, members=GANG.members[:1], generation="g2")
+    told_by = {"tray1": (told("running", "g2", alone),), "tray2": (told(state, "g1"),)}
+    found = united(told_by, {})["trial"]
+    assert (found.gang.hosts, tuple(found.strays)) == (("tray1",), ("tray2",))
+    verdict = judge(found, BOTH[:1])
+    assert (verdict.health, verdict.exit_code) == (Health.DEGRADED, ExitCode.NOT_SERVING)
+    assert "tray2" in verdict.reason
+
+
+def test_a_stopped_record_outside_the_group_is_history() -> None:
+    alone = replace(GANG, members=GANG.members[:1], generation="g2")
+    told_by = {"tray1": (told("running", "g2", alone),), "tray2": (told("stopped", "g1"),)}
+    assert not united(told_by, {})["trial"].strays
+
+
+@pytest.mark.parametrize("other", [{}, {"tray2": told("running", "g0")}])
+def test_a_restart_is_only_offered_where_it_would_start_one_generation(other: dict[str, Told]) -> None:
+    verdict = judge(Deployment(GANG, {"tray1": told("running"), **other}, {}), BOTH[:1])
+    assert verdict.next_command.startswith("invoke deploy --model org/model ")
+    assert "--hosts tray1,tray2 --name trial" in verdict.next_command
+
+
+def test_a_name_that_is_not_known_while_a_host_is_silent_is_unknown() -> None:
+    found = Survey({"trial": deployment(tray1=told("running"))}, {"tray2": LOST})
+    with pytest.raises(HostUnreachable):
+        the_one(found, "another")
+
+
+@pytest.mark.parametrize("name", [None, "trial"])
+def test_ranks_without_a_record_are_not_called_no_deployment(name: str | None) -> None:
+    with pytest.raises(BadInput) as caught:
+        the_one(Survey({}, {}, {"trial": ("tray1",)}), name)
+    assert caught.value.id == "generation-unreadable"
+    assert "tray1" in caught.value.observed
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        {"ports": ["8000; reboot"]},
+        {"ports": "8000"},
+        {"max_tokens": "many"},
+        {"members": [{**asdict(GANG.members[0]), "ranks": "four"}]},
+        {"members": [{**asdict(GANG.members[0]), "python": ["/bin/sh"]}]},
+        {"name": None},
+        {"unheard_of": 1},
+    ],
+)
+def test_a_record_that_was_edited_into_nonsense_is_refused_whole(edit: dict[str, object]) -> None:
+    line = json.dumps({**json.loads(GANG.to_line("tray1")), **edit})
+    with pytest.raises(BadInput) as caught:
+        read_generation(line, "tray1")
+    assert caught.value.id == "generation-unreadable"

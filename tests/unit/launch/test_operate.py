@@ -1,0 +1,121 @@
+"""What a host that cannot be asked means for a proof, and what a restart leaves when it fails."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from inventory.errors import BringupError, ChangeFailed, CheckFailed, ExitCode, HostUnreachable, NotServing
+from inventory.transport.base import Completed
+from launch import operate
+from launch.phases import Progress, Role
+from launch.report import Report
+from launch.supervise import Told
+from launch.survey import Deployment
+from launch.verdict import Health
+from launch.watch import Watched, _look
+from tests.unit.launch.test_verdict import GANG, LOST, deployment, told
+
+if TYPE_CHECKING:
+    from inventory.fleet import Fleet
+
+SERVES = b'[{"ok": true, "text": "hi", "seconds": 0.1}]'
+FAILS = b'[{"ok": false, "error": "timed out"}]'
+Says = Callable[[str], Completed | BringupError]
+
+
+def says(stdout: bytes = b"", status: int = 0) -> Completed:
+    return Completed(status, stdout, b"", b"", 0.1)
+
+
+class Hosts:
+    """The part of a fleet that operating uses. `answer` is what a host says to a script."""
+
+    def __init__(self, **answer: Says) -> None:
+        self._answer = answer
+        self.state_dirs = dict.fromkeys(answer, "/state")
+        self.asked: list[tuple[str, str]] = []
+
+    def each(self, function: Callable[[object], object], names: tuple[str, ...]) -> dict[str, object]:
+        return {name: self._one(name, function) for name in names}
+
+    def _one(self, name: str, function: Callable[[object], object]) -> object:
+        hosts = self
+
+        class Transport:
+            host = name
+
+            def run(self, script: str, *, timeout: float) -> Completed:  # noqa: ARG002
+                hosts.asked.append((name, script))
+                outcome = hosts._answer[name](script)
+                if isinstance(outcome, BringupError):
+                    raise outcome
+                return outcome
+
+        try:
+            return function(Transport())
+        except BringupError as error:
+            return error
+
+
+def fleet(**answer: Says) -> Fleet:
+    return Hosts(**answer)  # type: ignore[return-value]
+
+
+def test_a_host_that_cannot_be_asked_is_the_cause_and_not_what_the_others_then_fail_to_answer() -> None:
+    with pytest.raises(HostUnreachable) as caught:
+        operate.smoke(fleet(tray1=lambda _: says(FAILS), tray2=lambda _: LOST), GANG, timeout_s=1)
+    assert caught.value.host == "tray2"
+
+
+def test_an_endpoint_without_a_completion_is_not_serving() -> None:
+    with pytest.raises(NotServing) as caught:
+        operate.smoke(fleet(tray1=lambda _: says(SERVES), tray2=lambda _: says(FAILS)), GANG, timeout_s=1)
+    assert caught.value.host == "tray2"
+
+
+def test_status_of_a_host_that_is_lost_while_it_is_asked_is_unknown() -> None:
+    running = deployment(tray1=told("running"), tray2=told("running"))
+    seen = operate.status(fleet(tray1=lambda _: says(SERVES), tray2=lambda _: LOST), running)
+    assert (seen.verdict.health, seen.verdict.exit_code) == (Health.UNKNOWN, ExitCode.UNREACHABLE)
+    assert seen.states == {"tray1": "running", "tray2": "no answer"}
+
+
+def test_an_answer_that_the_deadline_cut_off_is_unknown_and_no_bug() -> None:
+    watched = {"tray1": Watched(Progress(Role.SERVING))}
+    with pytest.raises(HostUnreachable) as caught:
+        _look(fleet(tray1=lambda _: says(b"g1 run", 124)), watched, "trial")
+    assert caught.value.id == "host-slow"
+
+
+def test_a_restart_that_fails_stops_what_it_started() -> None:
+    def refuses_to_start(script: str) -> Completed:
+        return says(status=1) if script.rstrip().endswith("start_deployment trial") else says()
+
+    hosts = Hosts(tray1=lambda _: says(), tray2=refuses_to_start)
+    both = deployment(tray1=told("stopped"), tray2=told("stopped"))
+    with pytest.raises(ChangeFailed):
+        operate.restart(hosts, both, Report(quiet=True), timeout_s=1)  # type: ignore[arg-type]
+    last = [(host, script) for host, script in hosts.asked[-2:] if "stop_deployment trial" in script]
+    assert {host for host, _ in last} == {"tray1", "tray2"}
+
+
+@pytest.mark.parametrize("other", [{}, {"tray2": told("stopped", "g0")}])
+def test_a_restart_never_starts_two_generations(other: dict[str, Told]) -> None:
+    hosts = Hosts(tray1=lambda _: says(), tray2=lambda _: says())
+    mixed = Deployment(GANG, {"tray1": told("running"), **other}, {})
+    with pytest.raises(CheckFailed) as caught:
+        operate.restart(hosts, mixed, Report(quiet=True), timeout_s=1)  # type: ignore[arg-type]
+    assert caught.value.id == "generation-mixed"
+    assert not hosts.asked, "nothing was stopped"
+
+
+def test_a_restart_stops_what_another_layout_left_running() -> None:
+    hosts = Hosts(tray1=lambda _: says(), tray2=lambda _: says(), tray3=lambda _: says(b"process 7: engine\n"))
+    left = replace(deployment(tray1=told("running"), tray2=told("running")), strays={"tray3": told("running", "g0")})
+    with pytest.raises(ChangeFailed) as caught:
+        operate.restart(hosts, left, Report(quiet=True), timeout_s=1)  # type: ignore[arg-type]
+    assert caught.value.host == "tray3"
