@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
@@ -172,12 +173,22 @@ def _driver(gpus: Gpus, numa: Maybe[tuple[NumaNode, ...]]) -> Iterator[Branch]:
         yield Branch("none")
         return
     yield Branch(f"{gpus.vendor} driver {gpus.driver or 'unknown'}, up to {gpus.runtime_ceiling or 'unknown'}")
+    yield from _links(gpus)
     shown = {node.id for node in numa} if is_known(numa) else set()
     for one in gpus.devices:
         if one.numa_node not in shown:
             yield Branch(
                 f"{_gpu(one)}, NUMA node {'unknown' if one.numa_node is None else one.numa_node}", _holders(one)
             )
+
+
+def _links(gpus: Gpus) -> Iterator[Branch]:
+    kinds = Counter(one.kind for one in gpus.links if isinstance(one.to, int))
+    if kinds:
+        yield Branch("links between GPUs: " + ", ".join(f"{pairs}x {kind}" for kind, pairs in kinds.items()))
+    near = [link for one in gpus.devices for link in gpus.nearest_nics(one.index)]
+    if near:
+        yield Branch("nearest NICs: " + ", ".join(f"GPU {one.gpu} {one.to} ({one.kind})" for one in near))
 
 
 def _gpu(one: Gpu) -> str:

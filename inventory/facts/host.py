@@ -235,6 +235,22 @@ class Gpu:
 
 
 @dataclass(frozen=True, slots=True)
+class Link:
+    """How far it is from a GPU to another, or to a NIC, in the words of the vendor's tool.
+
+    NV18: eighteen NVLinks; XGMI; across PCIe, the nearest first: PIX, PXB, PHB, NODE, SYS; PCIe: not told how far.
+    """
+
+    gpu: int  # index
+    to: int | str  # index of a GPU, always a higher one; or name of an RDMA device
+    kind: str
+
+
+NEAREST_FIRST = ("PIX", "PXB", "PHB", "NODE")
+"""SYS, across sockets, is nowhere near."""
+
+
+@dataclass(frozen=True, slots=True)
 class Gpus:
     """`vendor` is "none" only when neither a driver nor a PCI device of a known vendor is there."""
 
@@ -244,6 +260,13 @@ class Gpus:
     devices: tuple[Gpu, ...]
     simulated: bool  # the host says that it belongs to the lab
     hidden: tuple[str, ...] = ()  # PCI addresses of the vendor's GPUs that its driver does not show
+    links: tuple[Link, ...] = ()  # of pairs that the tool or the kernel tells of
+
+    def nearest_nics(self, gpu: int) -> tuple[Link, ...]:
+        """To the NICs that are nearest to a GPU; none where all are on another socket."""
+        links = [one for one in self.links if one.gpu == gpu and isinstance(one.to, str) and one.kind in NEAREST_FIRST]
+        least = min((NEAREST_FIRST.index(one.kind) for one in links), default=0)
+        return tuple(one for one in links if one.kind == NEAREST_FIRST[least])
 
 
 @dataclass(frozen=True, slots=True)

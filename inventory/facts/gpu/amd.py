@@ -7,11 +7,11 @@ from inventory.facts.base import Maybe, Unknown, Why
 from inventory.facts.gpu.amd_gpu import AmdAnswer, AmdGpu
 from inventory.facts.gpu.amd_smi import parse_amd_smi
 from inventory.facts.gpu.amd_text import parse_amd_text
-from inventory.facts.gpu.kfd import parse_kfd
+from inventory.facts.gpu.kfd import parse_gpu_links, parse_kfd
 from inventory.facts.gpu.pci import AMD, PciDevice, gpus_of
 from inventory.facts.gpu.rocm_smi import parse_rocm_smi
 from inventory.facts.gpu.rocm_text import parse_rocm_text
-from inventory.facts.host import Gpu, Gpus, NumaNode
+from inventory.facts.host import Gpu, Gpus, Link, NumaNode
 from inventory.facts.system import is_simulated
 
 
@@ -30,7 +30,13 @@ def read_amd(answers: Answers, pci: tuple[PciDevice, ...], nodes: tuple[NumaNode
         devices=tuple(gpu_fact(index, one, on_bus, with_cpus) for index, one in enumerate(answer.gpus)),
         simulated=is_simulated(answers),
         hidden=tuple(one.address for one in gpus_of(AMD, pci) if "" not in shown and one.address not in shown),
+        links=gpu_links(answers, answer.gpus),
     )
+
+
+def gpu_links(answers: Answers, gpus: tuple[AmdGpu, ...]) -> tuple[Link, ...]:
+    text = answers.text("amd.kfd")
+    return () if isinstance(text, Unknown) else parse_gpu_links(text, [one.pci_address for one in gpus])
 
 
 IN_KERNEL = "amdgpu of the kernel"

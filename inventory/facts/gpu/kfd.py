@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from inventory.facts.base import Maybe, Unknown, Why
 from inventory.facts.gpu.amd_gpu import AmdAnswer, AmdGpu
+from inventory.facts.host import Link
 
 LINE = re.compile(r"/nodes/(\d{1,4})/(?:(mem_banks|io_links)/(\d{1,4})/)?(gpu_id|name|properties):(.*)")
 # The kernel calls every recent GPU "ip discovery"; libdrm's amdgpu.ids has the names, if it is installed.
@@ -24,6 +26,7 @@ MODELS = {
     0x75A0: "AMD Instinct MI350X",
     0x75A3: "AMD Instinct MI355X",
 }
+LINK_KINDS = {2: "PCIe", 11: "XGMI"}  # HSA_IOLINKTYPE_PCIEXPRESS, _XGMI
 VRAM_HEAPS = frozenset({1, 2})  # HSA_MEM_HEAP_TYPE_FB_PUBLIC, _FB_PRIVATE
 
 
@@ -92,6 +95,25 @@ def near_cpu_node(node: KfdNode, nodes: Mapping[int, KfdNode]) -> int | None:
         if (to := nodes.get(link.get("node_to", -1))) and not to.is_gpu
     ]
     return min(weights)[1] if weights else None
+
+
+def parse_gpu_links(text: str, addresses: Sequence[str]) -> tuple[Link, ...]:
+    """Between the GPUs at `addresses` (by index), each pair once. An address that is there twice tells nothing."""
+    nodes = parse_nodes(text)
+    gpus = [node for node in nodes.values() if node.is_gpu]
+    at = Counter(node.pci_address for node in gpus) + Counter(set(addresses))
+    index = {
+        node.id: addresses.index(node.pci_address)
+        for node in gpus
+        if at[node.pci_address] == 2 and addresses.count(node.pci_address) == 1
+    }
+    found = {
+        (index[node.id], index[to]): LINK_KINDS[kind]
+        for node in gpus
+        for link in node.links.values()
+        if node.id in index and (to := link.get("node_to", -1)) in index and (kind := link.get("type", 0)) in LINK_KINDS
+    }
+    return tuple(Link(a, b, kind) for (a, b), kind in sorted(found.items()) if a < b)
 
 
 def parse_kfd(text: str) -> Maybe[AmdAnswer]:

@@ -12,7 +12,7 @@ from inventory.facts.gpu.nvidia_text import parse_text
 from inventory.facts.gpu.nvidia_xml import parse_xml
 from inventory.facts.gpu.pci import NVIDIA, PciDevice, gpus_of
 from inventory.facts.gpu.quantity import parse_switch, parse_yes, told
-from inventory.facts.gpu.topology import Affinity, cpu_node, parse_affinities
+from inventory.facts.gpu.topology import Affinity, Matrix, cpu_node, distances, parse_matrix
 from inventory.facts.host import Gpu, GpuHealth, Gpus, NumaNode
 from inventory.facts.system import is_simulated
 
@@ -34,8 +34,8 @@ def read_nvidia(answers: Answers, pci: tuple[PciDevice, ...], nodes: tuple[NumaN
     capability = answers.text("nvidia_capability.csv")
     capabilities = {} if isinstance(capability, Unknown) else parse_capabilities(capability)
     matrix = answers.text("nvidia_topology.matrix")
-    affinities = {} if isinstance(matrix, Unknown) else parse_affinities(matrix)
-    where = Places({one.address: one for one in pci}, affinities, nodes)
+    told_by_matrix = Matrix() if isinstance(matrix, Unknown) else parse_matrix(matrix)
+    where = Places({one.address: one for one in pci}, told_by_matrix.affinities, nodes)
     shown = {one.pci_address for one in answer.gpus}
     return Gpus(
         vendor="nvidia",
@@ -47,6 +47,7 @@ def read_nvidia(answers: Answers, pci: tuple[PciDevice, ...], nodes: tuple[NumaN
         ),
         simulated=is_simulated(answers),
         hidden=tuple(one.address for one in gpus_of(NVIDIA, pci) if "" not in shown and one.address not in shown),
+        links=distances(told_by_matrix) if len(told_by_matrix.gpus) == len(answer.gpus) else (),
     )
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 
 from inventory.facts.cpulist import parse_list, run_lengths
+from inventory.facts.host import Link
 
 ESCAPES = re.compile(r"(?:\x1b|\ufffd)\[[0-9;]*m")
 ROW = re.compile(r"\s*((?:GPU|NIC)\d{1,3}|mlx\d+_\w+)(?=\s)")
@@ -46,7 +47,8 @@ class Affinity:
 class Matrix:
     """`gpus`: by the header and the rows. `nic_names`: by the legend or the header.
 
-    `links`: distance by (row label, column label), only from rows whose cells match the header.
+    `legend`: name by the label of a column. `links`: distance by (row label, column label), only from rows whose cells
+    match the header.
     """
 
     gpus: tuple[int, ...] = ()
@@ -54,6 +56,7 @@ class Matrix:
     nic_names: tuple[str, ...] = ()
     affinities: dict[int, Affinity] = field(default_factory=dict)
     links: dict[tuple[str, str], str] = field(default_factory=dict)
+    legend: dict[str, str] = field(default_factory=dict)
 
 
 def parse_matrix(text: str) -> Matrix:
@@ -66,13 +69,14 @@ def parse_matrix(text: str) -> Matrix:
     rows = matrix_rows(lines[start + 1 :])
     affinities = read_affinities([name for name in COLUMNS if name in lines[start]], rows)
     nics = tuple(label for label in labels if not label.startswith("GPU"))
-    legend = tuple(name for _, name in LEGEND.findall(text))
+    legend = LEGEND.findall(text)
     return Matrix(
         gpus=tuple(sorted({int(label[3:]) for label in labels if label.startswith("GPU")} | set(affinities))),
         nics=nics,
-        nic_names=legend or tuple(nic for nic in nics if not nic.startswith("NIC")),
+        nic_names=tuple(name for _, name in legend) or tuple(nic for nic in nics if not nic.startswith("NIC")),
         affinities=affinities,
         links=read_links(header, labels, rows),
+        legend=dict(legend),
     )
 
 
@@ -156,6 +160,18 @@ def read_links(header: list[str], labels: tuple[str, ...], rows: Mapping[str, st
         columns = labels if len(cells) == len(labels) else whole
         links |= {(row, column): cell for column, cell in zip(columns, cells, strict=False)}
     return links
+
+
+def distances(matrix: Matrix) -> tuple[Link, ...]:
+    """Each pair of GPUs once, then each GPU to each NIC; in the order of the matrix."""
+    indices = {f"GPU{index}": index for index in matrix.gpus}
+    pairs = [
+        (indices[row], indices.get(column, matrix.legend.get(column, column)), kind)
+        for (row, column), kind in matrix.links.items()
+        if row in indices and kind != "X"
+    ]
+    found = [Link(gpu, to, kind) for gpu, to, kind in pairs if isinstance(to, str) or gpu < to]
+    return tuple(sorted(found, key=lambda one: isinstance(one.to, str)))
 
 
 def cpu_node(numa: str, nodes_with_cpus: Collection[int]) -> int | None:

@@ -138,3 +138,10 @@ def test_fabric() -> None:
     ]
     nothing = lines("cpu-only", fabric=Fabric("absent", None, "absent", (), ()))
     assert not any("fabric" in line for line in nothing)
+
+
+def test_links_of_gpus() -> None:
+    drawn = below(lines("h200-hgx"), "gpus")
+    assert drawn[2] == "links between GPUs: 28x NV18"
+    assert drawn[3].startswith("nearest NICs: GPU 0 mlx5_0 (PXB), GPU 1 mlx5_1 (PXB), ")
+    assert not any("link" in line or "NIC" in line for line in below(lines("cpu-only"), "gpus"))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pytest
 
 from inventory.facts.base import Unknown, Why
-from inventory.facts.host import HostFacts
+from inventory.facts.host import HostFacts, Link
 from tests.answered import HOSTS, facts, fixture
 
 GIB = 1 << 30
@@ -62,6 +62,17 @@ def test_a_host(name: str) -> None:
     sizes = {one.memory_bytes // GIB if one.memory_bytes else None for one in host.gpus.devices}
     assert sizes <= {expected.gpu_gib}
     assert host.gpus.hidden == ()
+
+
+def test_links_of_whole_hosts() -> None:
+    hgx = facts(fixture("h200-hgx")).gpus
+    assert not isinstance(hgx, Unknown)
+    assert [one.kind for one in hgx.links if isinstance(one.to, int)] == ["NV18"] * (8 * 7 // 2)
+    assert len(hgx.links) == 8 * 7 // 2 + 8 * 9
+    assert [hgx.nearest_nics(gpu) for gpu in range(8)] == [(Link(gpu, f"mlx5_{gpu}", "PXB"),) for gpu in range(8)]
+    tray = facts(fixture("gb200-tray")).gpus
+    assert not isinstance(tray, Unknown)
+    assert tray.nearest_nics(0) == ()  # all are across sockets
 
 
 @pytest.mark.parametrize("name", EXPECTED)

@@ -6,10 +6,10 @@ import pytest
 
 from inventory.facts.base import Unknown, Why
 from inventory.facts.gpu.amd_smi import driver_version, parse_amd_smi
-from inventory.facts.gpu.kfd import parse_kfd, parse_nodes
+from inventory.facts.gpu.kfd import parse_gpu_links, parse_kfd, parse_nodes
 from inventory.facts.gpu.none import read_gpus
 from inventory.facts.gpu.rocm_smi import parse_rocm_smi
-from inventory.facts.host import Gpus, NumaNode
+from inventory.facts.host import Gpus, Link, NumaNode
 from tests.answered import Said, answers
 
 NODES = (NumaNode(0, (0, 1), 1), NumaNode(1, (2, 3), 1))
@@ -101,6 +101,39 @@ def test_the_kernel_knows_without_any_tool() -> None:
 def test_cpu_nodes_are_no_gpus() -> None:
     assert [number for number, node in parse_nodes(KFD).items() if node.is_gpu] == [2]
     assert isinstance(parse_kfd(kfd(0, cpu_cores_count=64)), Unknown)
+
+
+def linked(number: int, index: int, kind: int, to: int) -> str:
+    link = f"{NODE}/{number}/io_links/{index}/properties"
+    return f"{link}:type {kind}\n{link}:node_from {number}\n{link}:node_to {to}\n{link}:weight 15\n"
+
+
+MESH = (
+    kfd(0, cpu_cores_count=64, simd_count=0)
+    + kfd(1, simd_count=304, location_id=0x0500)
+    + kfd(2, simd_count=304, location_id=0x2600)
+    + kfd(3, simd_count=304, location_id=0x4600)
+    + "".join(linked(node, 0, 2, 0) for node in (1, 2, 3))
+    + linked(1, 1, 11, 2)
+    + linked(2, 1, 11, 1)
+    + linked(2, 2, 2, 3)
+    + linked(3, 1, 2, 2)
+    + linked(3, 2, 99, 1)  # of a kind that we do not know
+)
+
+
+def test_links_between_gpus_by_the_kernel() -> None:
+    assert known({"amd.kfd": MESH, "pci.devices": ""}).links == (Link(0, 1, "XGMI"), Link(1, 2, "PCIe"))
+
+
+def test_links_follow_the_tools_order_not_the_kernels() -> None:
+    addresses = ["00000000:46:00.0", "00000000:26:00.0", "00000000:05:00.0"]
+    assert parse_gpu_links(MESH, addresses) == (Link(0, 1, "PCIe"), Link(1, 2, "XGMI"))
+
+
+@pytest.mark.parametrize("addresses", [[], ["", ""], ["00000000:05:00.0"] * 2, ["00000000:05:00.0", "elsewhere"]])
+def test_gpus_that_cannot_be_told_apart_have_no_links(addresses: list[str]) -> None:
+    assert parse_gpu_links(MESH, addresses) == ()
 
 
 def test_cards_without_a_driver_are_unknown() -> None:

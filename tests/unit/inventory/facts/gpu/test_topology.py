@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from inventory.facts.gpu.topology import Affinity, Matrix, cpu_node, parse_affinities, parse_matrix
+from inventory.facts.gpu.topology import Affinity, Matrix, cpu_node, distances, parse_affinities, parse_matrix
+from inventory.facts.host import Link
 
 PLAIN = (
     "\t\x1b[4mGPU0\tGPU1\tNIC0\tCPU Affinity\tNUMA Affinity\tGPU NUMA ID\x1b[0m\n"
@@ -107,3 +108,15 @@ def test_six_single_cpus_may_be_cut() -> None:
     assert Affinity("0,2,4,6,8,10", "0", "").cpus_cut
     assert not Affinity("0-5,7,9,11,13,15", "0", "").cpus_cut
     assert not Affinity("0,2", "0", "").cpus_cut
+
+
+def test_distances_name_nics_by_the_legend() -> None:
+    matrix = parse_matrix(PLAIN + "\nLegend:\n\n  X    = Self\n\nNIC Legend:\n\n  NIC0: mlx5_bond_0\n")
+    assert distances(matrix) == (Link(0, 1, "NV18"), Link(0, "mlx5_bond_0", "PXB"), Link(1, "mlx5_bond_0", "SYS"))
+    assert distances(parse_matrix(PLAIN))[1] == Link(0, "NIC0", "PXB")
+
+
+def test_distances_of_older_drivers() -> None:
+    text = "\tGPU0\tGPU1\tmlx5_0\tCPU Affinity\nGPU0\t X \tPHB\tPIX\t0-13\nGPU1\tPHB\t X \tNODE\t0-13\n"
+    assert distances(parse_matrix(text)) == (Link(0, 1, "PHB"), Link(0, "mlx5_0", "PIX"), Link(1, "mlx5_0", "NODE"))
+    assert distances(parse_matrix("No devices were found")) == ()
