@@ -262,9 +262,10 @@ def _blocks(blocks: tuple[Block, ...]) -> Iterator[Branch]:
 
 
 def _software(software: Software) -> Iterator[Branch]:
-    programs = ("systemd", "container", "docker", "podman", "python", "uv")
+    programs = ("systemd", "container", "docker", "podman", "python", "pip", "uv")
     found = ((name, getattr(software, name)) for name in programs)
     yield Branch(", ".join(f"{name} {value or 'no'}" for name, value in found))
+    yield from _containers(software)
     for one in software.environments:
         state = "" if one.complete else ", incomplete"
         yield Branch(
@@ -275,6 +276,15 @@ def _software(software: Software) -> Iterator[Branch]:
         yield Branch(
             f"weights {weights.repo} {weights.commit[:12]}: {weights.files} files, {size(weights.bytes)}{kind}"
         )
+
+
+def _containers(software: Software) -> Iterator[Branch]:
+    told = (
+        f"toolkit {software.container_toolkit}" if software.container_toolkit else "",
+        f"docker runtimes {' '.join(software.docker_runtimes)}" if software.docker_runtimes else "",
+        f"CDI {' '.join(software.cdi_specs)}" if software.cdi_specs else "",
+    )
+    yield from _leaves("GPUs in containers: ", (", ".join(filter(None, told)),))
 
 
 def _simulated(simulated: bool) -> str:  # noqa: FBT001  (a word for a flag)

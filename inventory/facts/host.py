@@ -314,6 +314,10 @@ class Software:
     uv: str | None
     environments: tuple[Environment, ...]
     weights: tuple[Weights, ...]
+    pip: str | None = None  # of `python`
+    container_toolkit: str | None = None  # NVIDIA's: gives GPUs to containers
+    docker_runtimes: tuple[str, ...] | None = None  # None: docker does not tell
+    cdi_specs: tuple[str, ...] = ()  # files that describe devices to container engines, by path
 
 
 @dataclass(frozen=True, slots=True)

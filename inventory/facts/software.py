@@ -6,6 +6,7 @@ import re
 
 from inventory.facts.answers import Answers, Item
 from inventory.facts.base import Maybe, Unknown
+from inventory.facts.gpu.nvidia_services import read_toolkit
 from inventory.facts.host import Environment, Software, Weights
 from inventory.facts.jsontext import Fields, parse_object
 from inventory.facts.system import is_simulated, word
@@ -33,12 +34,22 @@ def read_software(answers: Answers) -> Maybe[Software]:
         uv=version(answers, "software.uv"),
         environments=environments,
         weights=weights,
+        pip=version(answers, "software.pip"),
+        container_toolkit=read_toolkit(answers),
+        docker_runtimes=docker_runtimes(answers),
+        cdi_specs=tuple(line for line in word(answers, "containers.cdi").splitlines() if line.startswith("/")),
     )
 
 
 def version(answers: Answers, name: str) -> str | None:
     match = VERSION.search(word(answers, name))
     return match[0] if match else None
+
+
+def docker_runtimes(answers: Answers) -> tuple[str, ...] | None:
+    """Names in `{"nvidia": {"path": ...}, "runc": ...}`. An older client that may not ask prints `null` or `{}`."""
+    told = parse_object(word(answers, "containers.docker-runtimes"))
+    return tuple(sorted(told.members)) if told and told.members else None
 
 
 def systemd_version(answers: Answers) -> str | None:

@@ -386,6 +386,7 @@ section_nvidia_topology() {
 section_nvidia_services() {
     item imex-nodes cat "$sysroot/etc/nvidia-imex/nodes_config.cfg"
     item imex-channels ls "$sysroot/dev/nvidia-caps-imex-channels"
+    item container-toolkit nvidia-ctk --version
     item fabric-manager nv-fabricmanager --version
     item units nvidia_units
 }
@@ -521,10 +522,12 @@ disk_of() {
 }
 
 section_software() {
+    item pip python3 -c 'import pip; print("pip", pip.__version__)' &
     item systemd systemctl --version
     item systemd-state systemd_state
     item python python3 --version
     item uv uv --version
+    wait
 }
 
 # systemd_state: `running`, `degraded`, ... only where systemd is PID 1.
@@ -538,8 +541,18 @@ systemd_state() {
 
 # A container service that hangs must not hide the rest.
 section_containers() {
+    item cdi cdi_specs
+    item docker-runtimes docker info --format '{{json .Runtimes}}' &
     item podman podman version --format '{{.Client.Version}}'
     item docker docker version --format '{{.Server.Version}}'
+    wait
+}
+
+# The files that describe devices to container engines.
+cdi_specs() {
+    for spec in /etc/cdi/* /var/run/cdi/*; do
+        [ ! -f "$spec" ] || printf '%s\n' "$spec"
+    done
 }
 
 # deployment_processes NAME GENERATION: the pids of every process of a deployment, one a line, none twice.

@@ -40,6 +40,7 @@ section_nvidia_topology() {
 section_nvidia_services() {
     item imex-nodes cat "$sysroot/etc/nvidia-imex/nodes_config.cfg"
     item imex-channels ls "$sysroot/dev/nvidia-caps-imex-channels"
+    item container-toolkit nvidia-ctk --version
     item fabric-manager nv-fabricmanager --version
     item units nvidia_units
 }

@@ -29,6 +29,11 @@ def read_fabric(answers: Answers) -> Maybe[Fabric]:
     )
 
 
+def read_toolkit(answers: Answers) -> str | None:
+    """Version of NVIDIA's container toolkit."""
+    return version_in(answers.item("nvidia_services.container-toolkit"))
+
+
 def parse_units(text: str) -> dict[str, str]:
     """State by unit of `systemctl show -p Id,LoadState,ActiveState`, a block each; `absent` if not installed."""
     blocks = (dict(line.partition("=")[::2] for line in block.splitlines()) for block in re.split(r"\n\s*\n", text))
@@ -40,7 +45,7 @@ def parse_units(text: str) -> dict[str, str]:
 
 
 def version_in(item: Maybe[Item]) -> str | None:
-    """`570.133.20` of `Fabric Manager version is : 570.133.20`."""
+    """`570.133.20` of `Fabric Manager version is : 570.133.20`, `1.17.8` of `... CLI version 1.17.8`."""
     match = None if isinstance(item, Unknown) or item.status else VERSION.search(item.text)
     return match[0] if match else None
 

@@ -1,9 +1,11 @@
 # shellcheck shell=sh
 section_software() {
+    item pip python3 -c 'import pip; print("pip", pip.__version__)' &
     item systemd systemctl --version
     item systemd-state systemd_state
     item python python3 --version
     item uv uv --version
+    wait
 }
 
 # systemd_state: `running`, `degraded`, ... only where systemd is PID 1.
@@ -17,6 +19,16 @@ systemd_state() {
 
 # A container service that hangs must not hide the rest.
 section_containers() {
+    item cdi cdi_specs
+    item docker-runtimes docker info --format '{{json .Runtimes}}' &
     item podman podman version --format '{{.Client.Version}}'
     item docker docker version --format '{{.Server.Version}}'
+    wait
+}
+
+# The files that describe devices to container engines.
+cdi_specs() {
+    for spec in /etc/cdi/* /var/run/cdi/*; do
+        [ ! -f "$spec" ] || printf '%s\n' "$spec"
+    done
 }

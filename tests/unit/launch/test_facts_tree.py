@@ -86,6 +86,9 @@ def test_software_opinion_and_deployments() -> None:
         uv=None,
         environments=(Environment("abc", "0.32.0", complete=False, simulated=False),),
         weights=(Weights("a/b", "0123456789abcdef", 1 << 40, 64, simulated=True),),
+        container_toolkit="1.17.8",
+        docker_runtimes=("nvidia", "runc"),
+        cdi_specs=("/etc/cdi/nvidia.yaml",),
     )
     deployment = RunningDeployment("v4", "g1", head=True, state="running", supervisor="systemd", pids=(1, 2))
     drawn = lines(
@@ -95,6 +98,7 @@ def test_software_opinion_and_deployments() -> None:
         deployments=(deployment,),
     )
     assert below(drawn, "software")[2:] == [
+        "GPUs in containers: toolkit 1.17.8, docker runtimes nvidia runc, CDI /etc/cdi/nvidia.yaml",
         "environment abc: vLLM 0.32.0, incomplete",
         "weights a/b 0123456789ab: 64 files, 1.0 TiB, simulated",
     ]

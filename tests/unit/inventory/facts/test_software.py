@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from inventory.facts.base import Unknown, Why
 from inventory.facts.host import Environment, Software, Weights
 from inventory.facts.software import read_software
@@ -31,6 +33,43 @@ def test_versions() -> None:
     software = read(HOST)
     assert (software.systemd, software.docker, software.podman) == ("255", "28.3.2", None)
     assert (software.python, software.uv, software.container) == ("3.12.3", "0.9.2", None)
+
+
+CTK = "NVIDIA Container Toolkit CLI version 1.17.8\ncommit: f202b80a9b9d0db00d9b1d73c0128c8962c55f4d\n"
+RUNTIMES = '{"runc":{"path":"runc"},"nvidia":{"args":[],"path":"nvidia-container-runtime"}}\n'
+
+
+def test_how_containers_get_gpus() -> None:
+    software = read(
+        {
+            **HOST,
+            "software.pip": "pip 24.0\n",
+            "nvidia_services.container-toolkit": CTK,
+            "containers.docker-runtimes": RUNTIMES,
+            "containers.cdi": "/etc/cdi/nvidia.yaml\n/var/run/cdi/nvidia-container-toolkit.json\n",
+        }
+    )
+    assert (software.pip, software.container_toolkit) == ("24.0", "1.17.8")
+    assert software.docker_runtimes == ("nvidia", "runc")
+    assert software.cdi_specs == ("/etc/cdi/nvidia.yaml", "/var/run/cdi/nvidia-container-toolkit.json")
+
+
+@pytest.mark.parametrize("said", ["", "null\n", "{}\n", "{cut", (1, "permission denied while trying to connect")])
+def test_runtimes_that_docker_does_not_tell_are_not_none(said: Said) -> None:
+    assert read({**HOST, "containers.docker-runtimes": said}).docker_runtimes is None
+
+
+def test_a_host_that_has_none_of_it() -> None:
+    software = read(
+        {
+            **HOST,
+            "software.pip": (1, "ModuleNotFoundError: No module named 'pip'"),
+            "nvidia_services.container-toolkit": (127, "./.sections: 9: nvidia-ctk: not found"),
+            "containers.cdi": "",
+        }
+    )
+    assert (software.pip, software.container_toolkit, software.docker_runtimes) == (None, None, None)
+    assert software.cdi_specs == ()
 
 
 def test_systemd_counts_only_as_pid_1() -> None:
