@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pytest
 
 from inventory.facts.base import Unknown, Why
-from inventory.facts.host import HostFacts, Link
+from inventory.facts.host import Fabric, HostFacts, Link
 from tests.answered import HOSTS, facts, fixture
 
 GIB = 1 << 30
@@ -73,6 +73,17 @@ def test_links_of_whole_hosts() -> None:
     tray = facts(fixture("gb200-tray")).gpus
     assert not isinstance(tray, Unknown)
     assert tray.nearest_nics(0) == ()  # all are across sockets
+
+
+def test_what_joins_the_gpus_of_whole_hosts() -> None:
+    hgx, tray = facts(fixture("h200-hgx")), facts(fixture("gb200-tray"))
+    assert hgx.fabric == Fabric("active", "580.95.05", "absent", (), ())
+    assert tray.fabric == Fabric("absent", None, "active", ("192.0.2.11", "192.0.2.12"), (0,))
+    for host, locked in ((hgx, None), (tray, 8 << 20)):
+        assert not isinstance(host.limits, Unknown)
+        assert host.limits.locked_memory.soft == locked
+        assert not isinstance(host.huge_pages, Unknown)
+        assert (host.huge_pages.total, host.huge_pages.transparent) == (0, "madvise")
 
 
 @pytest.mark.parametrize("name", EXPECTED)
