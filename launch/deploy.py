@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from inventory.errors import BringupError, CheckFailed, raise_all
@@ -23,7 +24,7 @@ from launch.watch import watch
 from playbooks.apply import apply, finish_running_jobs
 from playbooks.check import blocking, run_checks
 from playbooks.control import locked, this_run
-from playbooks.plan import FORMAT_VERSION, Change, Plan, changes_for, digest
+from playbooks.plan import FORMAT_VERSION, Change, Phase, Plan, changes_for, digest
 from playbooks.probes import PROBE_DEADLINE_S, probe_script, read_states
 
 if TYPE_CHECKING:
@@ -82,16 +83,11 @@ def carry_out(prepared: Prepared, fleet: Fleet, report: Report, again: Callable[
     with locked(fleet, prepared.plan.hosts, owner, fleet.state_dirs):
         if _jobs_finished(fleet, report):
             prepared = again()
+        make = partial(apply, prepared.plan, fleet, run=owner.run, state_dirs=fleet.state_dirs, progress=report)
         if not prepared.plan.empty:
             with report.phase("Apply"):
-                apply(
-                    prepared.plan,
-                    fleet,
-                    run=owner.run,
-                    state_dirs=fleet.state_dirs,
-                    progress=report,
-                )
-        _prove(prepared, fleet, report)
+                make(phases=[phase for phase in Phase if phase is not Phase.START])
+        _start_and_prove(prepared, fleet, report, partial(make, phases=[Phase.START]))
     report.timings()
 
 
@@ -118,15 +114,19 @@ def _jobs_finished(fleet: Fleet, report: Report) -> bool:
     return bool(found)
 
 
-def _prove(prepared: Prepared, fleet: Fleet, report: Report) -> None:
+def _start_and_prove(prepared: Prepared, fleet: Fleet, report: Report, start: Callable[[], None]) -> None:
+    """From the first rank that starts on: one failed, all stop."""
     gang = prepared.assembly.gang
     try:
+        if not prepared.plan.empty:
+            with report.phase("Start"):
+                start()
         with report.phase("Watch"):
             ready = watch(fleet, gang, timeout_s=prepared.request.ready_timeout_s, told=operate.told_by(report))
         with report.phase("Smoke"):
             answers = operate.smoke(fleet, gang, timeout_s=operate.SMOKE_DEADLINE_S)
     except BringupError:
-        if not prepared.plan.empty:
+        if any(change.phase is Phase.START for change in prepared.plan.changes):  # else it served before, and may still
             operate.stop_failed(fleet, gang, report)
         raise
     for host, tokens in ready.kv_cache_tokens.items():

@@ -34,9 +34,17 @@ class Progress(Protocol):
 FOLLOW_SLACK_S = 30.0
 
 
-def apply(plan: Plan, fleet: Fleet, *, run: str, state_dirs: Mapping[str, str], progress: Progress) -> None:
-    """Make every change of `plan`, phase by phase. Raises `ChangeFailed` or `HostUnreachable`, or several."""
-    for phase in Phase:
+def apply(
+    plan: Plan,
+    fleet: Fleet,
+    *,
+    run: str,
+    state_dirs: Mapping[str, str],
+    progress: Progress,
+    phases: Sequence[Phase] = tuple(Phase),
+) -> None:
+    """Make the changes of `plan`, phase by phase. Raises `ChangeFailed` or `HostUnreachable`, or several."""
+    for phase in phases:
         hosts = tuple(host for host in plan.hosts if plan.of(host, phase))
         if not hosts:
             continue
@@ -106,7 +114,7 @@ class _EventReader:
             raise HostUnreachable(
                 "the job on the host ended without a record" if self._lost else "the job did not end in time",
                 id="job-lost",
-                observed=f"{self._done} of {len(self._changes)} changes reported done",
+                observed=f"{self._done} of {len(self._changes)} changes reported done\n    {_last(completed)}".rstrip(),
                 required="an exit record",
                 next_command="type the same command again: it looks at the host and goes on",
                 host=host,
@@ -115,12 +123,15 @@ class _EventReader:
             raise ChangeFailed(
                 "the job could not be run",
                 id="job-failed",
-                observed=completed.stderr.decode(errors="replace").strip()[-400:]
-                or f"exit status {completed.exit_status}",
+                observed=_last(completed) or f"exit status {completed.exit_status}",
                 required=f"{len(self._changes)} changes reported done",
                 next_command=f"look at {output} on {host}",
                 host=host,
             )
+
+
+def _last(completed: Completed) -> str:
+    return completed.stderr.decode(errors="replace").strip()[-400:].replace("\n", "\n    ")
 
 
 def _failure(host: str, ended: tuple[Event, Change, str], last_output: str, output: str) -> ChangeFailed:

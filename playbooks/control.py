@@ -96,7 +96,7 @@ def _acquire(transport: Transport, owner: Owner, state_dir: str) -> None:
                 id="state-dir",
                 observed=answer.stderr.decode(errors="replace").strip()[-300:],
                 required=f"{state_dir} writable by the login user, or `sudo -n` allowed",
-                next_command=f"on the host: sudo install -d -o $USER {state_dir}",
+                next_command=f"on the host: df -h {state_dir}; sudo install -d -o $USER {state_dir}",
                 host=transport.host,
             )
         if answer.text.strip() == ACQUIRED:

@@ -37,7 +37,9 @@ while :; do
   lines=$(wc -l <"$job/events")
   if [ "$lines" -gt "$sent" ]; then sed -n "$((sent + 1)),${lines}p" "$job/events"; echo; sent=$lines; fi
   if [ "$ended" = yes ]; then break; fi
-  if ! recorded_alive "$job/record" && [ ! -e "$job/exit" ]; then printf 'lost\t\t\n'; exit 6; fi
+  if ! recorded_alive "$job/record" && [ ! -e "$job/exit" ]; then
+    printf 'lost\t\t\n'; tail -n 5 "$job/output" >&2; df -Ph "$job" >&2; exit 6
+  fi
   if [ "$((looks % 50))" = 0 ]; then
     says=$(tail -c 400 "$job/output" | tr '\r\t' '\n ' | grep -v '^ *$' | tail -n 1 | cut -c 1-160)
     if [ "$says" != "$said" ]; then printf 'says\t\t%s\n\n' "$says"; said=$says; fi
@@ -61,14 +63,20 @@ base64 -d >"$job/script" <<'END' || exit 1
 {body}END
 export EVENTS="$job/events" JOB="$job"
 # The record is written by the job itself before it does anything, and awaited: there is no moment in which a
-# running job is not on record.
+# running job is not on record. Where it cannot be written, nothing is done.
 setsid /bin/sh -c '
   printf "%s %s %s\\n" "$$" "$(sed "s/.*) //" /proc/$$/stat | cut -d " " -f 20)" \\
-    "$(cat /proc/sys/kernel/random/boot_id)" >"$JOB/record.new" && mv "$JOB/record.new" "$JOB/record"
+    "$(cat /proc/sys/kernel/random/boot_id)" >"$JOB/record.new" && mv "$JOB/record.new" "$JOB/record" || exit 1
   /bin/sh "$JOB/script"
   printf "%s" "$?" >"$JOB/exit.new" && mv "$JOB/exit.new" "$JOB/exit"
 ' >"$job/output" 2>&1 </dev/null &
-while [ ! -e "$job/record" ]; do sleep 0.02; done
+leader=$!
+while [ ! -e "$job/record" ]; do
+  case $(sed 's/.*) //' "/proc/$leader/stat" 2>/dev/null) in
+  Z* | X* | '') [ -e "$job/record" ] || {{ cat "$job/output" >&2; df -Ph "$job" >&2; exit 1; }} ;;
+  esac
+  sleep 0.02
+done
 {_FOLLOW}"""
 
 

@@ -188,6 +188,15 @@ def test_ranks_that_were_started_from_an_edited_command_are_started_again(make_t
     assert deploy(lab, "--dry-run").code == 0
 
 
+def test_ranks_that_cannot_be_started_on_one_host_are_stopped_on_the_others(make_trays: MakeTrays) -> None:
+    lab = make_trays()
+    on(lab, "tray2", "mkdir -p /var/lib/bringup/deployments/deepseek-v4-pro/current/in-the-way")
+    failed = deploy(lab)
+    is_refusal(failed, 5, "tray2")
+    assert "tray1: stopped" in failed.said
+    assert on(lab, "tray1", "nvidia-smi --query-compute-apps=pid --format=csv,noheader").stdout == ""
+
+
 def test_a_host_that_loses_its_power_is_named_and_the_others_are_stopped(make_trays: MakeTrays) -> None:
     lab = make_trays()
     set_variable(lab, "BRINGUP_STANDIN_SPEED", "'0.02'")

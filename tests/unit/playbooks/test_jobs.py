@@ -140,3 +140,17 @@ def test_a_script_that_does_not_fit_on_the_disk_is_not_run_in_part(tmp_path: Pat
     done = sh(f"trap '' XFSZ; ulimit -f {blocks}\n" + start_script("j", whole, state_dir=str(tmp_path)))
     assert done.returncode != 0
     assert not (tmp_path / "first").exists()
+
+
+@pytest.mark.timeout(60)
+def test_a_job_that_cannot_be_put_on_record_does_nothing_and_says_why(tmp_path: Path) -> None:
+    """The disk fills up behind the script: an unrecorded job could not be found again, nor waited for."""
+    (tmp_path / "jobs").mkdir()
+    fills_up = tmp_path / "setsid"
+    fills_up.write_text("#!/bin/sh\ntrap '' XFSZ; ulimit -f 0\nPATH=${PATH#*:} exec setsid \"$@\"\n")
+    fills_up.chmod(0o755)
+    start = start_script("j", f"touch {tmp_path}/done\n", state_dir=str(tmp_path))
+    done = sh(f"PATH={tmp_path}:$PATH\n{start}")
+    assert done.returncode == 1
+    assert "Avail" in done.stderr, "how full the disk is"
+    assert not (tmp_path / "done").exists()
