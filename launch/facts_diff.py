@@ -13,7 +13,7 @@ from launch.sizes import size
 
 if TYPE_CHECKING:
     from inventory.errors import BringupError
-    from inventory.facts.host import Gpus, HostFacts, Network, RdmaDevice, Software, System
+    from inventory.facts.host import Fabric, Gpus, HostFacts, Network, RdmaDevice, Software, System
 
 T = TypeVar("T")
 
@@ -79,6 +79,7 @@ def compare(before: HostFacts, now: HostFacts) -> Pair:
     yield from _known(before, now)
     yield from _both(before.system, now.system, _system)
     yield from _both(before.gpus, now.gpus, _gpus)
+    yield from _both(before.fabric, now.fabric, _fabric)
     yield from _both(before.rdma, now.rdma, _rdma)
     yield from _both(before.network, now.network, _network)
     yield from _both(before.software, now.software, _software)
@@ -129,6 +130,12 @@ def _gpus(old: Gpus, new: Gpus) -> Pair:
             yield from _value(
                 f"GPU {b.index} {name.replace('_', ' ')}", getattr(a.health, name), getattr(b.health, name)
             )
+
+
+def _fabric(old: Fabric, new: Fabric) -> Pair:
+    yield from _value("fabric manager", old.manager, new.manager)
+    yield from _value("fabric manager version", old.manager_version, new.manager_version)
+    yield from _value("IMEX", old.imex, new.imex)
 
 
 def _rdma(old: tuple[RdmaDevice, ...], new: tuple[RdmaDevice, ...]) -> Pair:

@@ -11,6 +11,7 @@ from inventory.errors import HostUnreachable
 from inventory.facts.base import Unknown, Why
 from inventory.facts.host import (
     Cpu,
+    Fabric,
     Gpus,
     Memory,
     Network,
@@ -40,6 +41,11 @@ def gpus(**changes: Any) -> Gpus:  # noqa: ANN401  (fields)
 def other_gpu() -> Gpus:
     first, *others = gpus().devices
     return gpus(devices=(replace(first, uuid="GPU-x"), *others))
+
+
+def fabric(**changes: Any) -> Fabric:  # noqa: ANN401  (fields)
+    assert isinstance(HOST.fabric, Fabric)
+    return replace(HOST.fabric, **changes)
 
 
 def network(**changes: Any) -> Network:  # noqa: ANN401  (fields of the second interface)
@@ -79,6 +85,7 @@ def test_nothing_changed() -> None:
             Gravity.OTHER,
             "UUID",
         ),
+        ({"fabric": fabric(imex="failed")}, Gravity.OTHER, "IMEX active -> failed"),
         ({"network": network(state="down")}, Gravity.LOST, "up -> down"),
         ({"network": network(mtu=9000)}, Gravity.CHANGED, "-> 9000"),
         ({"software": software(docker="99.1")}, Gravity.OTHER, "-> 99.1"),
