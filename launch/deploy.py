@@ -136,7 +136,7 @@ def _start_and_prove(prepared: Prepared, fleet: Fleet, report: Report, start: Ca
             f"{answer.endpoint.url} on {answer.endpoint.host}: {answer.text!r} in {answer.seconds} s", style="green"
         )
     report.say(f"{gang.name} is serving on {', '.join(one.url for one in gang.members if one.url)}", style="green")
-    report.say(f"next: invoke status --name {gang.name}")
+    report.say(f"next: invoke status {gang.flags}")
 
 
 def _gathered(fleet: Fleet) -> dict[str, HostFacts]:

@@ -12,6 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from inventory.errors import BadInput
+from inventory.quoting import quote
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -51,6 +52,11 @@ class Generation:
     @property
     def hosts(self) -> tuple[str, ...]:
         return tuple(member.host for member in self.members)
+
+    @property
+    def flags(self) -> str:
+        """The flags that name this gang to a verb, whatever inventory there is and whatever else runs on its hosts."""
+        return f"--hosts {quote(','.join(self.hosts))} --name {quote(self.name)}"
 
     def of(self, host: str) -> Member:
         return next(member for member in self.members if member.host == host)

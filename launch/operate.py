@@ -95,7 +95,7 @@ def smoke(fleet: Fleet, gang: Generation, *, timeout_s: float) -> tuple[Answer, 
             id="smoke-failed",
             observed=failed[0].error,
             required=f"a chat completion of {gang.served_name} from each of {len(answers)} endpoint(s)",
-            next_command=f"invoke logs --name {gang.name}",
+            next_command=f"invoke logs {gang.flags}",
             host=failed[0].endpoint.host,
         )
     return answers
@@ -190,7 +190,7 @@ def start(fleet: Fleet, gang: Generation) -> None:
                 id="start-failed",
                 observed=done.stderr.decode(errors="replace").strip()[-400:],
                 required="a main process on record",
-                next_command=f"invoke logs --name {gang.name}",
+                next_command=f"invoke logs {gang.flags}",
                 host=transport.host,
             )
 
@@ -209,11 +209,16 @@ def _stop_unknown(error: BringupError, host: str, name: str) -> HostUnreachable:
 
 
 def _left(outcome: Completed, host: str, name: str) -> ChangeFailed:
+    """Only ports, and no process of ours: they are somebody else's, and no further stop will free them."""
+    lines = outcome.text.splitlines()
+    foreign = bool(lines) and all(line.startswith("port ") for line in lines)
     return ChangeFailed(
-        "the ranks are not stopped",
+        "the ranks are stopped, but somebody else listens on their ports" if foreign else "the ranks are not stopped",
         id="not-stopped",
         observed=outcome.text.strip().replace("\n", "\n    ") or outcome.stderr.decode(errors="replace").strip()[-300:],
         required="no unit, no process, ports free",
-        next_command=f"invoke stop --hosts {host} --name {name}",
+        next_command=f"on {host}: end the process that is named, by its owner's means"
+        if foreign
+        else f"invoke stop --hosts {host} --name {name}",
         host=host,
     )

@@ -65,18 +65,18 @@ def judge(deployment: Deployment, answers: Sequence[Answer]) -> Verdict:
     Silence of a host decides nothing: the ranks there may serve.
     """
     seen = states(deployment)
-    name = deployment.gang.name
+    name, flags = deployment.gang.name, deployment.gang.flags
     gone = {host: state for host, state in seen.items() if state not in {RUNNING, "no answer"}}
     if gone and all(state == "stopped" for state in seen.values()):
-        return Verdict(Health.STOPPED, f"{name} is stopped on all hosts", f"invoke restart --name {name}")
+        return Verdict(Health.STOPPED, f"{name} is stopped on all hosts", f"invoke restart {flags}")
     if gone:
         whole = not MIXED & set(gone.values())
-        next_command = f"invoke restart --name {name}" if whole else deploy_again(deployment.gang)
+        next_command = f"invoke restart {flags}" if whole else deploy_again(deployment.gang)
         return Verdict(Health.DOWN, f"the group is down: {_listed(gone)}", next_command)
     failed = [one for one in answers if not one.ok]
     if failed:
         where = "; ".join(f"{one.endpoint.url} on {one.endpoint.host}: {one.error}" for one in failed)
-        return Verdict(Health.DOWN, f"no completion from {where}", f"invoke logs --name {name}")
+        return Verdict(Health.DOWN, f"no completion from {where}", f"invoke logs {flags}")
     if deployment.unanswered:
         silent = {host: state for host, state in seen.items() if state == "no answer"}
         next_command = f"invoke hosts.list --hosts {','.join(silent)}"
@@ -84,14 +84,15 @@ def judge(deployment: Deployment, answers: Sequence[Answer]) -> Verdict:
     if deployment.strays:
         where = ", ".join(deployment.strays)
         reason = f"serving, but ranks of another layout of {name} still run on {where} and hold what they hold"
-        return Verdict(Health.DEGRADED, reason, f"invoke restart --name {name}")
+        everywhere = quote(",".join((*deployment.gang.hosts, *deployment.strays)))
+        return Verdict(Health.DEGRADED, reason, f"invoke restart --hosts {everywhere} --name {quote(name)}")
     return Verdict(Health.HEALTHY, f"{len(answers)} endpoint(s) completed a chat, all ranks run", "nothing to do")
 
 
 def deploy_again(gang: Generation) -> str:
     """The command that brings this very gang up on all its hosts."""
     chosen = f"--model {quote(gang.recipe)} --variant {quote(gang.variant)} --strategy {quote(gang.strategy)}"
-    return f"invoke deploy {chosen} --hosts {quote(','.join(gang.hosts))} --name {quote(gang.name)}"
+    return f"invoke deploy {chosen} {gang.flags}"
 
 
 def _listed(states_by_host: Mapping[str, str]) -> str:

@@ -73,7 +73,7 @@ def watch(fleet: Fleet, gang: Generation, *, timeout_s: float, told: Told) -> Re
                 told(host, watched[host].progress.sentence)
         failed = [host for host, look in looks.items() if _has_failed(watched[host], look)]
         if failed:
-            raise _failure(failed, watched, looks)
+            raise _failure(gang.name, failed, watched, looks)
         if all(watched[host].progress.phase is Phase.READY for host in _telling(gang)):
             return Ready(
                 seconds=time.monotonic() - began,
@@ -81,7 +81,7 @@ def watch(fleet: Fleet, gang: Generation, *, timeout_s: float, told: Told) -> Re
                 decided_by={host: one.progress.line for host, one in watched.items()},
             )
         if time.monotonic() - began > timeout_s:
-            raise _too_late(watched, timeout_s)
+            raise _too_late(gang.name, watched, timeout_s)
         time.sleep(PAUSE_S)
 
 
@@ -109,7 +109,7 @@ def _has_failed(watched: Watched, look: Look) -> bool:
     return watched.progress.phase is Phase.FAILED or look.ranks.state != "running"
 
 
-def _failure(failed: Sequence[str], watched: Mapping[str, Watched], looks: Mapping[str, Look]) -> NotServing:
+def _failure(name: str, failed: Sequence[str], watched: Mapping[str, Watched], looks: Mapping[str, Look]) -> NotServing:
     """Name the first cause: a host whose own log tells an error, before one that merely ended."""
     host = min(failed, key=lambda one: (watched[one].progress.error is None, failed.index(one)))
     error = watched[host].progress.error
@@ -118,12 +118,12 @@ def _failure(failed: Sequence[str], watched: Mapping[str, Watched], looks: Mappi
         id="rank-failed",
         observed=f"ranks {looks[host].ranks.state}; last lines of the log:\n    " + "\n    ".join(watched[host].tail),
         required="all ranks running and ready",
-        next_command=f"invoke logs --hosts {host} --lines 200",
+        next_command=f"invoke logs --hosts {host} --name {name} --lines 200",
         host=host,
     )
 
 
-def _too_late(watched: Mapping[str, Watched], timeout_s: float) -> NotServing:
+def _too_late(name: str, watched: Mapping[str, Watched], timeout_s: float) -> NotServing:
     """The host that is least far is where the others wait: name it."""
     host = min(watched, key=lambda one: watched[one].progress.phase.order)
     phases = "; ".join(f"{one}: {w.progress.sentence}" for one, w in watched.items())
@@ -132,6 +132,6 @@ def _too_late(watched: Mapping[str, Watched], timeout_s: float) -> NotServing:
         id="never-ready",
         observed=f"{phases}; last lines of {host}:\n    " + "\n    ".join(watched[host].tail),
         required="every rank's own ready line",
-        next_command=f"invoke logs --hosts {host} --lines 200",
+        next_command=f"invoke logs --hosts {host} --name {name} --lines 200",
         host=host,
     )

@@ -120,7 +120,11 @@ what_is_left() {
         printf 'unit bringup-%s.service is active\n' "$wl_name"
     fi
     for wl_port in "$@"; do
-        if listening_on "$wl_port"; then printf 'port %s is still listened on\n' "$wl_port"; fi
+        if listening_on "$wl_port"; then
+            wl_pid=$(listener_of "$wl_port")
+            printf 'port %s is still listened on, by process %s: %s\n' "$wl_port" "${wl_pid:-that cannot be seen}" \
+                "$(tr '\0' ' ' <"/proc/${wl_pid:-none}/cmdline" 2>/dev/null | cut -c 1-120)"
+        fi
     done
 }
 
@@ -128,6 +132,13 @@ what_is_left() {
 listening_on() {
     cat /proc/net/tcp /proc/net/tcp6 2>/dev/null |
         awk -v port="$(printf ':%04X' "$1")" '$4 == "0A" && substr($2, length($2) - 4) == port { found = 1 } END { exit !found }'
+}
+
+# listener_of PORT: the pid of a process that listens on it, as far as we may see it.
+listener_of() {
+    lo_inode=$(cat /proc/net/tcp /proc/net/tcp6 2>/dev/null |
+        awk -v port="$(printf ':%04X' "$1")" '$4 == "0A" && substr($2, length($2) - 4) == port { print $10; exit }')
+    find /proc/[0-9]*/fd -lname "socket:\[$lo_inode\]" 2>/dev/null | head -n 1 | cut -d / -f 3
 }
 
 # look NAME OFFSET LIMIT: `STATE-LINE TAB SIZE-OF-LOG`, then the log's bytes behind OFFSET, at most LIMIT.

@@ -119,3 +119,18 @@ def test_a_restart_stops_what_another_layout_left_running() -> None:
     with pytest.raises(ChangeFailed) as caught:
         operate.restart(hosts, left, Report(quiet=True), timeout_s=1)  # type: ignore[arg-type]
     assert caught.value.host == "tray3"
+
+
+@pytest.mark.parametrize(
+    ("left", "words"),
+    [
+        (b"port 8000 is still listened on, by process 7: nginx\n", "the ranks are stopped, but somebody else"),
+        (b"process 7: engine\nport 8000 is still listened on, by process 7: engine\n", "the ranks are not stopped"),
+    ],
+)
+def test_a_port_of_somebody_else_is_told_from_ranks_that_are_left(left: bytes, words: str) -> None:
+    """Typing stop again frees no port of another program."""
+    with pytest.raises(ChangeFailed) as caught:
+        operate.stop(fleet(tray1=lambda _: says(left), tray2=lambda _: says()), GANG, Report(quiet=True))
+    assert words in caught.value.message
+    assert ("invoke stop" in caught.value.next_command) is ("not stopped" in words)
