@@ -33,7 +33,8 @@ def verb(function: Callable[..., None], *, positional: tuple[str, ...] = ()) -> 
         run_verb(function.__name__, flags)
 
     names = [name.replace("_", "-") for name in list(inspect.signature(function).parameters)[1:]]
-    helps = {name: HELP[name] for name in names if name in HELP}
+    known = {name: f"{function.__name__}.{name}" if f"{function.__name__}.{name}" in HELP else name for name in names}
+    helps = {name: HELP[key] for name, key in known.items() if key in HELP}
     return task(positional=list(positional), auto_shortflags=False, help=helps)(run)
 
 

@@ -2,8 +2,9 @@
 
 HELP = {
     "model": "recipe: a friendly name (deepseek-v4-pro), a unique prefix or a full id",
+    "lab_up.hosts": "number of hosts, 1 to 200; default 2",
     "hosts": "selection: tray1,gpu[01-16],@rack2,!gpu07; `local` is this machine",
-    "name": "name of the deployment; default: the recipe's",
+    "name": "name of the deployment; default: the recipe's, later the only one that is there",
     "variant": "variant of the recipe; default: the one that the hosts can run",
     "strategy": "layout of the recipe: single_node_tp, multi_node_dep, ...",
     "port": "HTTP port of the public endpoints; default 8000",

@@ -73,14 +73,16 @@ def judge(deployment: Deployment, answers: Sequence[Answer]) -> Verdict:
         whole = not MIXED & set(gone.values())
         next_command = f"invoke restart {flags}" if whole else deploy_again(deployment.gang)
         return Verdict(Health.DOWN, f"the group is down: {_listed(gone)}", next_command)
+    silent = {host: state for host, state in seen.items() if state == "no answer"}
+    look = f"invoke probe --hosts {quote(','.join(silent))}" if silent else f"invoke logs {flags}"
     failed = [one for one in answers if not one.ok]
     if failed:
         where = "; ".join(f"{one.endpoint.url} on {one.endpoint.host}: {one.error}" for one in failed)
-        return Verdict(Health.DOWN, f"no completion from {where}", f"invoke logs {flags}")
-    if deployment.unanswered:
-        silent = {host: state for host, state in seen.items() if state == "no answer"}
-        next_command = f"invoke hosts.list --hosts {','.join(silent)}"
-        return Verdict(Health.UNKNOWN, f"state unknown: {_listed(silent)}", next_command)
+        # The host that is silent comes first: what the others do not complete may be its doing.
+        reason = ", and ".join([_listed(silent)] * bool(silent) + [f"no completion from {where}"])
+        return Verdict(Health.DOWN, reason, look)
+    if silent:
+        return Verdict(Health.UNKNOWN, f"state unknown: {_listed(silent)}", look)
     if deployment.strays:
         where = ", ".join(deployment.strays)
         reason = f"serving, but ranks of another layout of {name} still run on {where} and hold what they hold"

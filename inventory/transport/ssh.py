@@ -33,8 +33,9 @@ if TYPE_CHECKING:
 CONNECT_S = 10
 """Seconds for the TCP connection where ssh_config has no ConnectTimeout."""
 
-LOGIN_S = 30
-"""Seconds from the connection to the end of the login, for each machine on the way."""
+LOGIN_S = 20
+"""Seconds from the connection to the end of the login, for each machine on the way: a status over hosts of which one is
+frozen must not take half a minute."""
 
 ALIVE_S = 10
 """Keeps firewalls from forgetting us, and gives TCP something that a dead host does not acknowledge."""

@@ -180,3 +180,11 @@ def test_a_record_that_was_edited_into_nonsense_is_refused_whole(edit: dict[str,
     with pytest.raises(BadInput) as caught:
         read_generation(line, "tray1")
     assert caught.value.id == "generation-unreadable"
+
+
+def test_a_silent_host_is_named_before_what_the_others_do_not_complete() -> None:
+    seen = deployment({"tray2": LOST}, tray1=told("running"))
+    verdict = judge(seen, (answer("tray1", ok=False),))
+    assert (verdict.health, verdict.exit_code) == (Health.DOWN, ExitCode.NOT_SERVING)
+    assert verdict.reason.startswith("tray2 no answer, and no completion from")
+    assert verdict.next_command == "invoke probe --hosts tray2"
