@@ -37,7 +37,7 @@ _RECORD = r"""printf '%s %s %s\n' "$$" "$(sed 's/.*) //' "/proc/$$/stat" | cut -
 
 def command_file(command: HostCommand, settings: UnitSettings) -> str:
     """The shell script that becomes the engine: a clean, explicit environment and one argv, nothing inherited."""
-    env = (*command.env, ("BRINGUP_DEPLOYMENT", f"{settings.deployment}/{settings.generation}"))
+    env = (*command.env, ("BRINGUP_DEPLOYMENT", settings.directory))
     lines = [quote(f"{key}={value}") for key, value in env]
     lines += [quote_all(words) for words in _by_option(command.argv)]
     return "\n".join(

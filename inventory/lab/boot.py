@@ -31,8 +31,7 @@ class _Starting:
     def say_go(self) -> None:
         assert self.outside.stdin is not None  # noqa: S101  (for the type checker)
         with suppress(BrokenPipeError):  # it ended meanwhile: what it says next is nothing
-            self.outside.stdin.write(b"go\n")
-            self.outside.stdin.flush()
+            os.write(self.outside.stdin.fileno(), b"go\n")  # nothing stays in a buffer that closing would write again
 
     def listen(self, deadline: float) -> bytes:
         """The next line that boot.sh says; empty when it has ended or says nothing until `deadline`."""

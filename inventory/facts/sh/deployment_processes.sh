@@ -6,7 +6,7 @@
 # another user's cannot be read), the session of the recorded process, and the control group of the unit.
 deployment_processes() {
     {
-        processes_by_environment "$1/$2"
+        processes_by_environment "$state_dir/deployments/$1/$2"
         processes_by_session "$state_dir/deployments/$1/$2/record"
         processes_by_unit "$1"
     } | sort -n -u

@@ -18,12 +18,15 @@ Start = Callable[..., int]
 
 
 @pytest.fixture
-def start() -> Iterator[Start]:
+def start(tmp_path: Path) -> Iterator[Start]:
     """Start `sleep` in a session of its own; with a deployment in its environment if one is given."""
     running: list[subprocess.Popen[bytes]] = []
 
     def start_one(deployment: str | None = None, command: str = "sleep 60") -> int:
-        environment = {**os.environ, **({"BRINGUP_DEPLOYMENT": deployment} if deployment else {})}
+        environment = {
+            **os.environ,
+            **({"BRINGUP_DEPLOYMENT": f"{tmp_path}/deployments/{deployment}"} if deployment else {}),
+        }
         process = subprocess.Popen(
             ["/bin/sh", "-c", f"echo started; exec {command}"],
             env=environment,
