@@ -45,13 +45,15 @@ def assemble(
     layouts = {host.name: Layout(host.state_dir) for host in hosts}
     runners = {host.name: runner_of(facts[host.name], engines[host.name].python) for host in hosts}
     gang = generation_of(decision, name, runners)
+    head = engines[decision.placement.head.host]
     needs = requirements(
         decision,
         facts,
         name=name,
         state_dirs={host.name: host.state_dir for host in hosts},
         downloads={host: engine.downloads for host, engine in engines.items()},
-        environment=engines[decision.placement.head.host].digest,
+        environment=head.digest,
+        gpu_runtime=head.gpu_runtime,
     )
     steps, launch = {}, {}
     for command in decision.commands:

@@ -37,6 +37,7 @@ class Engine:
     """One host's engine: `digest` of its environment, what is to be done for it, and what that takes."""
 
     digest: str
+    gpu_runtime: str | None  # the CUDA that the environment is built for
     program: Program
     python: str
     steps: tuple[Step, ...]
@@ -87,6 +88,7 @@ def _engine(choice: Choice, host: Host, facts: HostFacts, served_name: str) -> E
     python = f"{environment}/bin/python"
     return Engine(
         digest=wanted.digest,
+        gpu_runtime=wanted.gpu_runtime,
         program=Program(f"{environment}/bin/vllm", checkpoint.folder, layout.caches, served_name),
         python=python,
         steps=(

@@ -43,12 +43,13 @@ def requirements(
     state_dirs: Mapping[str, str],
     downloads: Mapping[str, Sequence[Download]],
     environment: str,
+    gpu_runtime: str | None,
 ) -> Requirements:
     """Fill the requirements of the gang; `name` is the deployment that this one replaces, if it is there."""
     placement = decision.placement
     return Requirements(
         hosts=tuple(
-            _of_host(node, decision, facts[node.host], name, state_dirs[node.host], downloads[node.host])
+            _of_host(node, decision, facts[node.host], name, state_dirs[node.host], downloads[node.host], gpu_runtime)
             for node in placement.nodes
         ),
         head=placement.head.host,
@@ -68,6 +69,7 @@ def _of_host(
     name: str,
     state_dir: str,
     downloads: Sequence[Download],
+    gpu_runtime: str | None,
 ) -> HostRequirements:
     choice, placement = decision.choice, decision.placement
     gpus = tuple(index for rank in node.ranks for index in rank.gpus)
@@ -88,6 +90,7 @@ def _of_host(
         ),
         own_pids=own_pids(facts, name),
         needs_root=_needs_root(facts, state_dir),
+        gpu_runtime=gpu_runtime,
     )
 
 

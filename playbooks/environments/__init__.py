@@ -32,6 +32,7 @@ class EnvironmentDefinition:
     lock: str  # requirements with hashes
     apart: tuple[str, ...]  # exact requirements that have no hash: they come from another index
     compiles: bool  # Python's own headers are needed at run time
+    gpu_runtime: str | None  # the CUDA that the wheels are built for; None: no GPU is used
     size_bytes: int  # on disk, measured or estimated
     added: Mapping[str, bytes]  # files below site-packages
     digest: str  # 16 hexadecimal digits
@@ -64,6 +65,7 @@ def load_environment(distribution: str, version: str) -> EnvironmentDefinition:
         lock=lock,
         apart=apart,
         compiles=ours["compiles"],
+        gpu_runtime=ours.get("gpu_runtime"),
         size_bytes=int(ours["size_gb"] * 1e9),
         added=added,
         digest=_digest(requires_python, lock, *apart, *added, *added.values()),

@@ -8,8 +8,9 @@ from inventory.errors import BadInput
 from inventory.facts.host import HostFacts
 from inventory.schema import Host, Mirrors
 from inventory.secret import Url
+from launch.assemble import assemble
 from launch.catalogue import Catalogue
-from launch.decide import choose
+from launch.decide import choose, decide
 from launch.engine import engines_of, weights_commit
 from launch.request import Request
 from tests.unit.launch.gangs import facts, gpu, gpus, hosts
@@ -55,3 +56,14 @@ def test_mirrors_of_the_inventory_reach_the_steps() -> None:
     scripts = "\n".join(step.script for step in engines_of(choice, trays, seen, served_name="m")["tray1"].steps)
     assert "export HF_ENDPOINT=https://hub.example/hf" in scripts
     assert "index=https://user:secret@index.example/simple" in scripts
+
+
+def test_the_driver_is_asked_for_the_cuda_that_the_wheels_are_built_for() -> None:
+    trays = hosts(1)
+    seen = facts(trays, [4])
+    request = Request("gpt-oss-120b")
+    choice = choose(CATALOGUE.find("gpt-oss-120b"), request, trays, seen)
+    engines = engines_of(choice, trays, seen, served_name="m")
+    decision = decide(choice, request, trays, seen, {host: one.program for host, one in engines.items()})
+    needs = assemble(decision, "m", trays, seen, engines).needs
+    assert [one.gpu_runtime for one in needs.hosts] == ["13.0"]

@@ -78,6 +78,7 @@ def trial(tmp_path: Path, installer: str) -> Trial:
         lock=f"{engine.requirement} \\\n    --hash=sha256:{engine.sha256}\n",
         apart=(helper.requirement,),
         compiles=False,
+        gpu_runtime=None,
         size_bytes=1_000_000,
         added={"stub-3.dist-info/METADATA": b"Metadata-Version: 2.1\nName: stub\nVersion: 3\n"},
         digest="0123456789abcdef",
