@@ -69,6 +69,7 @@ def choose(found: Found, request: Request, hosts: Sequence[Host], facts: Mapping
     _known("variant", variant, recipe.variants)
     where = Place(recipe, found.library, variant, hardware)
     _known("strategy", request.strategy or "", {"": None, **found.library.strategies})
+    _fits(found, request.strategy, len(hosts))
     refuse_unlaunchable(found, where, request.strategy or "")
     strategy = request.strategy or strategy_of(where, len(hosts))
     return Choice(
@@ -152,6 +153,18 @@ def _version(found: Found) -> str:
             next_command=f"set bringup.vllm_version in {found.path}",
         )
     return version
+
+
+def _fits(found: Found, strategy: str | None, hosts: int) -> None:
+    """Refuse a layout for one host on several: vLLM would be told something that nobody asked for."""
+    if strategy and hosts > 1 and found.library.strategy(strategy).deploy_type == "single_node":
+        raise BadInput(
+            f"{strategy} is a layout for one host",
+            id="strategy-none",
+            observed=f"--strategy {strategy} with {hosts} hosts",
+            required="a multi_node strategy, or one host",
+            next_command="the same command without --strategy",
+        )
 
 
 def _known(flag: str, value: str, among: Mapping[str, object]) -> None:

@@ -139,6 +139,11 @@ def _finding_text(finding: Finding, hosts: Sequence[str]) -> str:
     )
 
 
+def printable(line: str) -> str:
+    """A line of a host's log as text: what would move the cursor or change colours is shown, not done."""
+    return "".join(one if one.isprintable() or one == "\t" else one.encode("unicode_escape").decode() for one in line)
+
+
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, one_line: bool = False) -> None:
     """Print data as aligned columns on stdout; `one_line`: cut the last column at a terminal's edge, never wrap."""
     from rich.table import Table

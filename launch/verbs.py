@@ -14,7 +14,7 @@ from inventory.errors import BringupError, ExitCode, raise_all
 from inventory.fleet import Fleet
 from inventory.load import VARIABLE, load
 from launch import request
-from launch.report import Report, print_json, print_lines, print_table
+from launch.report import Report, print_json, print_lines, print_table, printable
 
 if TYPE_CHECKING:
     from inventory.lab.network import Network
@@ -115,7 +115,7 @@ def logs(*, hosts: str, name: str, lines: str, inventory: str) -> ExitCode:
         told = operate.logs(fleet, found.gang, number)
     for host, text in told.items():
         if not isinstance(text, BringupError):
-            sys.stdout.writelines(f"{host}: {line}\n" for line in text.splitlines())
+            sys.stdout.writelines(f"{host}: {printable(line)}\n" for line in text.splitlines())
     raise_all([text for text in told.values() if isinstance(text, BringupError)])
     return ExitCode.DONE
 
@@ -256,7 +256,13 @@ def _listed(path: str) -> Inventory:
 
 
 def _hosts(selection: str, inventory: str) -> tuple[Host, ...]:
-    return _listed(inventory).resolve(request.required("hosts", selection, "tray1,tray2"))
+    return _selected(_listed(inventory), selection)
+
+
+def _selected(listed: Inventory, selection: str) -> tuple[Host, ...]:
+    """The hosts; `all` of an inventory that lists none is this machine, where the embedded trial runs."""
+    wanted = request.required("hosts", selection, "tray1,tray2")
+    return listed.resolve("local" if wanted == "all" and not listed.hosts else wanted)
 
 
 def _passwords(hosts: Sequence[Host]) -> set[str]:
@@ -295,7 +301,7 @@ def _deployment(hosts: str, name: str, inventory: str) -> Iterator[tuple[Fleet, 
     from launch import operate
 
     listed = _listed(inventory)
-    with Fleet(listed.resolve(request.required("hosts", hosts, "tray1,tray2"))) as fleet:
+    with Fleet(_selected(listed, hosts)) as fleet:
         yield fleet, operate.find(fleet, listed, request.deployment_name(name))[1]
 
 

@@ -67,3 +67,10 @@ def test_the_driver_is_asked_for_the_cuda_that_the_wheels_are_built_for() -> Non
     decision = decide(choice, request, trays, seen, {host: one.program for host, one in engines.items()})
     needs = assemble(decision, "m", trays, seen, engines).needs
     assert [one.gpu_runtime for one in needs.hosts] == ["13.0"]
+
+
+def test_a_layout_for_one_host_is_refused_on_two() -> None:
+    trays = hosts(2)
+    request = Request("gpt-oss-120b", strategy="single_node_tp")
+    with pytest.raises(BadInput, match="layout for one host"):
+        choose(CATALOGUE.find("gpt-oss-120b"), request, trays, facts(trays, [4, 4]))

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from inventory.errors import BadInput
 from launch import request
+from launch.report import printable
 
 
 @pytest.mark.parametrize("value", ["abc", "0", "65536", "-1", "1e3", "80.5", " 80", "٨٠", "99999999999"])
@@ -43,3 +44,7 @@ def test_a_name_is_a_safe_folder_or_refused(value: str) -> None:
     except BadInput:
         return
     assert name is None or (not set(name) & set("/ \\\0%$\n'\"@") and name[0] not in ".-" and name != "current")
+
+
+def test_what_a_log_holds_is_shown_and_moves_no_cursor() -> None:
+    assert printable("\x1b[31mred\x1b[0m\ttab \u00e9") == "\\x1b[31mred\\x1b[0m\ttab \u00e9"
