@@ -18,6 +18,7 @@ from launch.layout import layout_of
 from launch.offer import refuse_unlaunchable, strategy_of, variant_for
 from launch.place import place
 from launch.placement import Placement
+from launch.request import known
 from launch.resolve import resolve
 from launch.resolve.choice import default_features
 from launch.resolve.gates import Place
@@ -66,9 +67,9 @@ def choose(found: Found, request: Request, hosts: Sequence[Host], facts: Mapping
     # The CPU build ignores GPUs: a trial model runs on any host.
     hardware = CPU if recipe.bringup.distribution == CPU_BUILD else _hardware(hosts, facts)
     variant = request.variant or variant_for(found, hardware)
-    _known("variant", variant, recipe.variants)
+    known("variant", variant, recipe.variants)
     where = Place(recipe, found.library, variant, hardware)
-    _known("strategy", request.strategy or "", {"": None, **found.library.strategies})
+    known("strategy", request.strategy or "", {"": None, **found.library.strategies})
     _fits(found, request.strategy, len(hosts))
     refuse_unlaunchable(found, where, request.strategy or "")
     strategy = request.strategy or strategy_of(where, len(hosts))
@@ -164,15 +165,4 @@ def _fits(found: Found, strategy: str | None, hosts: int) -> None:
             observed=f"--strategy {strategy} with {hosts} hosts",
             required="a multi_node strategy, or one host",
             next_command="the same command without --strategy",
-        )
-
-
-def _known(flag: str, value: str, among: Mapping[str, object]) -> None:
-    if value not in among:
-        raise BadInput(
-            f"there is no {flag} {value}",
-            id=f"{flag}-unknown",
-            observed=f"--{flag} {value}",
-            required=f"one of {', '.join(among)}",
-            next_command=f"the same command with another --{flag}",
         )

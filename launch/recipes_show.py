@@ -6,10 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from inventory.errors import BadInput, BringupError
+from inventory.errors import BringupError
 from launch.offer import DEFAULT, refuse_unlaunchable, strategy_of, variant_for
 from launch.recipes_cases import filled, least_of
 from launch.recipes_validate import version_for
+from launch.request import known
 from launch.resolve import resolve
 from launch.resolve.choice import default_features, default_hardware
 from launch.resolve.constraints import applies, unmet
@@ -65,13 +66,13 @@ def show(found: Found, *, hardware: str, nodes: int, variant: str, strategy: str
     """Resolve one choice; what is empty or 0 is chosen. Raises `BadInput` for names that there are not."""
     recipe = found.recipe
     hardware = hardware or default_hardware(Place(recipe, found.library, variant or DEFAULT, ""))
-    _known("hardware", hardware, found.library.profiles)
+    known("hardware", hardware, found.library.profiles)
     variant = variant or variant_for(found, hardware)
-    _known("variant", variant, recipe.variants or {DEFAULT: None})
+    known("variant", variant, recipe.variants or {DEFAULT: None})
     place = Place(recipe, found.library, variant, hardware)
     nodes = nodes or nodes_for(place, strategy)
     strategy = strategy or strategy_of(place, nodes)
-    _known("strategy", strategy, found.library.strategies)
+    known("strategy", strategy, found.library.strategies)
     version = version_for("", found)
     features = default_features(recipe, variant, hardware)
     resolved = resolve(
@@ -131,7 +132,7 @@ def _refused(place: Place, strategy: str, commands: Sequence[Command], version: 
         argv = filled(one.argv)
         yield from (str(refusal) for refusal in check(argv, one.env, version) if not refusal.warns)
         for miss in unmet(place, strategy, parse(argv, version)):
-            yield f"{miss.observed}; needs {miss.required}: {miss.why} ({miss.source})"
+            yield str(miss)
 
 
 def _not_launchable(found: Found, place: Place, strategy: str) -> str:
@@ -140,17 +141,6 @@ def _not_launchable(found: Found, place: Place, strategy: str) -> str:
     except BringupError as error:
         return str(error)
     return ""
-
-
-def _known(flag: str, value: str, among: Mapping[str, object]) -> None:
-    if value not in among:
-        raise BadInput(
-            f"there is no {flag} {value}",
-            id=f"{flag}-unknown",
-            observed=f"--{flag} {value}",
-            required=f"one of {', '.join(among)}",
-            next_command=f"the same command with another --{flag}",
-        )
 
 
 def lines(one: Shown, found: Found) -> Iterator[str]:

@@ -84,6 +84,18 @@ def deployment_name(value: str) -> str | None:
     return value or None
 
 
+def known(flag: str, value: str, among: Mapping[str, object]) -> None:
+    """Refuse a flag's value that is not `among` those that exist."""
+    if value not in among:
+        raise BadInput(
+            f"there is no {flag} {value}",
+            id=f"{flag}-unknown",
+            observed=f"--{flag} {value}",
+            required=f"one of {', '.join(among)}",
+            next_command=f"the same command with another --{flag}",
+        )
+
+
 def _number(flag: str, value: str, default: float, what: str) -> float:
     if not value:
         return default

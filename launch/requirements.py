@@ -130,5 +130,5 @@ def _argv_errors(command: HostCommand, decision: Decision) -> list[tuple[str, st
     constraints = unmet(place, choice.strategy, parse(command.argv[1:], choice.vllm))
     return [
         *((command.host, str(refusal)) for refusal in refusals if not refusal.warns),
-        *((command.host, f"{one.observed}; needs {one.required}: {one.why} ({one.source})") for one in constraints),
+        *((command.host, str(one)) for one in constraints),
     ]

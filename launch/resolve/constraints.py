@@ -26,6 +26,9 @@ class Unmet:
     why: str
     source: str
 
+    def __str__(self) -> str:
+        return f"{self.observed}; needs {self.required}: {self.why} ({self.source})"
+
 
 def unmet(place: Place, strategy: str, parsed: Parsed) -> Iterator[Unmet]:
     """Every constraint of the recipe that holds here and that `parsed`, a command for it, does not meet.

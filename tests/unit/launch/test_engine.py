@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from inventory.errors import BadInput
+from inventory.errors import BadInput, CheckFailed
 from inventory.facts.host import HostFacts
 from inventory.schema import Host, Mirrors
 from inventory.secret import Url
@@ -74,3 +74,13 @@ def test_a_layout_for_one_host_is_refused_on_two() -> None:
     request = Request("gpt-oss-120b", strategy="single_node_tp")
     with pytest.raises(BadInput, match="layout for one host"):
         choose(CATALOGUE.find("gpt-oss-120b"), request, trays, facts(trays, [4, 4]))
+
+
+def test_hardware_that_the_taxonomy_does_not_have_is_named() -> None:
+    name = "NVIDIA Titan of tomorrow"
+    trays = hosts(1)
+    seen = facts(trays, [1])
+    seen["tray1"] = replace(seen["tray1"], gpus=replace(gpus(1), devices=(gpu(0, name=name),)))
+    with pytest.raises(CheckFailed, match="hardware of the host is not known") as caught:
+        choose(CATALOGUE.find("gpt-oss-120b"), Request("gpt-oss-120b"), trays, seen)
+    assert caught.value.observed == name
