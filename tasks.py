@@ -1,4 +1,4 @@
-"""The verbs: one thin function each, which names the flags; `launch/verbs.py` does the work.
+"""The verbs: one thin function each, which names the flags; `launch/verbs/` does the work.
 
 No positional arguments but a lab host's, and no short flags, on any task: invoke otherwise takes a mistyped flag
 for a value, and `-h` for `--hosts`. Flags are text, checked by us, because invoke shows a traceback for a number
@@ -9,83 +9,69 @@ that is none.
 from __future__ import annotations
 
 import inspect
+import os
 import sys
 from collections.abc import Callable
-from functools import partial, wraps
+from functools import wraps
 from typing import Any
 
 from invoke import Collection, Context, task
 
 from launch.flags import HELP
 
+# invoke turns the writing of bytecode off, and every call would then compile bringup anew: 0.6 s of a processor.
+sys.dont_write_bytecode = bool(os.environ.get("PYTHONDONTWRITEBYTECODE"))
 
-def verb(function: Callable[..., None], *, positional: tuple[str, ...] = ()) -> Any:  # noqa: ANN401  (invoke is untyped)
-    """Make a task that calls the function of the same name in `launch.verbs` with the given flags."""
+CHOICE = ("model", "hosts", "name", "variant", "strategy", "port", "rpc_port", "recipes", "inventory")
+"""Flags of every verb that decides a launch."""
 
-    @wraps(function)
-    def run(_: Context, **flags: Any) -> None:  # noqa: ANN401
-        from launch.entry import run_verb
-
-        if any(flags[name].startswith("-") for name in positional):  # invoke takes `--help` for a host
-            sys.exit(
-                f"usage: invoke {function.__name__.replace('_', '.', 1).replace('_', '-')} HOST\n\n{function.__doc__}"
-            )
-        run_verb(function.__name__, flags)
-
-    names = [name.replace("_", "-") for name in list(inspect.signature(function).parameters)[1:]]
-    known = {name: f"{function.__name__}.{name}" if f"{function.__name__}.{name}" in HELP else name for name in names}
-    helps = {name: HELP[key] for name, key in known.items() if key in HELP}
-    return task(positional=list(positional), auto_shortflags=False, help=helps)(run)
+DECISIONS = ("accept_unknown", "override", "because")
+"""Flags of every verb that judges one."""
 
 
-on_host = partial(verb, positional=("host",))
+def verb(*shared: str, positional: tuple[str, ...] = ()) -> Callable[[Callable[..., None]], Any]:
+    """Make tasks that call the function of the same name in `launch.verbs`, with its own and the `shared` flags."""
+
+    def decorate(function: Callable[..., None]) -> Any:  # noqa: ANN401  (invoke is untyped)
+        @wraps(function)
+        def run(_: Context, **flags: Any) -> None:  # noqa: ANN401
+            from launch.entry import run_verb
+
+            if any(flags[name].startswith("-") for name in positional):  # invoke takes `--help` for a host
+                typed = function.__name__.replace("_", ".", 1).replace("_", "-")
+                sys.exit(f"usage: invoke {typed} HOST\n\n{function.__doc__}")
+            run_verb(function.__name__, flags)
+
+        run.__signature__ = _signature(function, shared)  # type: ignore[attr-defined]
+        names = [name.replace("_", "-") for name in list(run.__signature__.parameters)[1:]]  # type: ignore[attr-defined]
+        known = {name: f"{function.__name__}.{name}" for name in names}
+        helps = {name: HELP.get(known[name], HELP.get(name)) for name in names if name in HELP or known[name] in HELP}
+        return task(positional=list(positional), auto_shortflags=False, help=helps)(run)
+
+    return decorate
+
+
+def _signature(function: Callable[..., None], shared: tuple[str, ...]) -> inspect.Signature:
+    context, *own = inspect.signature(function).parameters.values()
+    flags = [inspect.Parameter(name, context.kind, default="", annotation="str") for name in shared]
+    return inspect.Signature([context, *flags, *own])
+
+
+on_host = verb(positional=("host",))
 """A task with one argument that is not a flag: `lab.cut tray2`."""
 
 
-@verb
-def deploy(
-    _: Context,
-    model: str = "",
-    hosts: str = "",
-    name: str = "",
-    variant: str = "",
-    strategy: str = "",
-    port: str = "",
-    rpc_port: str = "",
-    recipes: str = "",
-    inventory: str = "",
-    accept_unknown: str = "",
-    override: str = "",
-    because: str = "",
-    timeout: str = "",
-    dry_run: bool = False,
-    json: bool = False,
-) -> None:
+@verb(*CHOICE, *DECISIONS)
+def deploy(_: Context, timeout: str = "", dry_run: bool = False, json: bool = False) -> None:
     """Probe, check, plan, install, launch and prove a model on hosts; typed again, it changes nothing."""
 
 
-@verb
-def check(
-    _: Context,
-    model: str = "",
-    hosts: str = "",
-    name: str = "",
-    variant: str = "",
-    strategy: str = "",
-    port: str = "",
-    rpc_port: str = "",
-    recipes: str = "",
-    inventory: str = "",
-    accept_unknown: str = "",
-    override: str = "",
-    because: str = "",
-    replay: str = "",
-    json: bool = False,
-) -> None:
+@verb(*CHOICE, *DECISIONS)
+def check(_: Context, replay: str = "", json: bool = False) -> None:
     """Would this launch work on these hosts, and if not, what exactly must be done? Changes nothing."""
 
 
-@verb
+@verb()
 def probe(
     _: Context,
     hosts: str = "all",
@@ -100,52 +86,52 @@ def probe(
     """What every host is: cores, NUMA, memory, disks, network, GPUs, software, deployments."""
 
 
-@verb
+@verb()
 def status(_: Context, hosts: str = "all", name: str = "", inventory: str = "", json: bool = False) -> None:
     """Is it serving, by proof? Are all ranks there? Exit 0 healthy, 3 unknown, 6 not serving."""
 
 
-@verb
+@verb()
 def logs(_: Context, hosts: str = "all", name: str = "", lines: str = "", inventory: str = "") -> None:
     """The last log lines of every host's ranks."""
 
 
-@verb
+@verb()
 def stop(_: Context, hosts: str = "all", name: str = "", inventory: str = "") -> None:
     """Stop all ranks of a deployment and prove on every host that nothing is left."""
 
 
-@verb
+@verb()
 def restart(_: Context, hosts: str = "all", name: str = "", inventory: str = "", timeout: str = "") -> None:
     """Stop the group and start the same generation again."""
 
 
-@verb
+@verb()
 def unlock(_: Context, hosts: str = "", inventory: str = "") -> None:
     """Break the lock of hosts and say whose it was."""
 
 
-@verb
+@verb()
 def demo(_: Context) -> None:
     """Two simulated GB200 trays, a simulated engine: deploy, status and down again, in under a minute."""
 
 
-@verb
+@verb()
 def hosts_list(_: Context, hosts: str = "all", inventory: str = "", json: bool = False) -> None:
     """The hosts of a selection and how ssh would reach them."""
 
 
-@verb
+@verb()
 def hosts_trust(_: Context, hosts: str = "", inventory: str = "", replace: bool = False, yes: bool = False) -> None:
     """Show the host keys of hosts and record them in known_hosts."""
 
 
-@verb
+@verb()
 def recipes_list(_: Context, recipes: str = "", json: bool = False) -> None:
     """The recipes, with their variants and hardware."""
 
 
-@verb
+@verb()
 def recipes_show(
     _: Context,
     model: str = "",
@@ -159,22 +145,22 @@ def recipes_show(
     """A recipe: the commands of every node for one choice, and what is contested, forbidden or refused in it."""
 
 
-@verb
+@verb()
 def recipes_validate(_: Context, recipes: str = "", vllm: str = "", json: bool = False) -> None:
     """Would this vLLM take every command that the recipes can become? Exit 4 when it refuses one."""
 
 
-@verb
+@verb()
 def lab_up(_: Context, hosts: str = "2", profile: str = "cpu", systemd: bool = False) -> None:
     """Make lab hosts tray1, tray2, ... as Linux namespaces on this machine (needs root); all simulated."""
 
 
-@verb
+@verb()
 def lab_down(_: Context) -> None:
     """Remove the lab: processes, namespaces, links, mounts, files."""
 
 
-@verb
+@verb()
 def lab_list(_: Context, json: bool = False) -> None:
     """The running lab and its hosts."""
 

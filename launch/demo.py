@@ -11,8 +11,9 @@ from contextlib import suppress
 
 from inventory.errors import BadInput, ExitCode
 from inventory.lab import lifecycle
-from launch import lab, verbs
+from launch import lab
 from launch.report import Report
+from launch.verbs import deploying, running
 
 NAME = "demo"
 MODEL = "deepseek-v4-pro"
@@ -42,9 +43,11 @@ def _tour(inventory: str, report: Report) -> ExitCode:
     )
     for dry_run in (False, True):
         _typed(report, f"deploy --model {MODEL} --hosts {HOSTS}" + (" --dry-run" if dry_run else ""))
-        verbs.deploy(model=MODEL, hosts=HOSTS, inventory=inventory, dry_run=dry_run, json=False, timeout="60", **flags)
+        deploying.deploy(
+            model=MODEL, hosts=HOSTS, inventory=inventory, dry_run=dry_run, json=False, timeout="60", **flags
+        )
     _typed(report, "status")
-    return verbs.status(hosts="all", name="", inventory=inventory, json=False)
+    return running.status(hosts="all", name="", inventory=inventory, json=False)
 
 
 def _typed(report: Report, words: str) -> None:

@@ -7,7 +7,7 @@ import os
 import sys
 import tempfile
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, NoReturn
 
 from inventory.errors import BringupError, ExitCode
@@ -23,12 +23,11 @@ def run_verb(name: str, options: Mapping[str, Any]) -> NoReturn:
     sys.exit(int(_outcome(name, options)))
 
 
-def _outcome(name: str, options: Mapping[str, Any]) -> ExitCode:
+def _outcome(name: str, options: Mapping[str, Any]) -> int:
     try:
         from launch import verbs
 
-        function: Callable[..., ExitCode] = getattr(verbs, name)
-        return function(**options)
+        return verbs.of(name)(**options)
     except BringupError as error:
         return _tell(error)
     except KeyboardInterrupt:

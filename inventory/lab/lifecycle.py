@@ -26,7 +26,7 @@ from inventory.lab import profile as profiles
 from inventory.lab.image import write_disk, write_image
 from inventory.lab.profile import Profile
 from inventory.lab.simulated import Weights, write_environment, write_weights
-from inventory.lab.state import Lab, LabHost
+from inventory.lab.state import DEFAULT, Lab, LabHost
 from inventory.lab.units import write_units
 
 STATE_DIR = "/var/lib/bringup"
@@ -64,7 +64,7 @@ def up(
     hosts: int | Sequence[str],
     profile: str = "cpu",
     *,
-    name: str = "lab",
+    name: str = DEFAULT,
     equipment: Equipment = NOTHING,
     timeout_s: float = 60.0,
 ) -> Lab:
@@ -87,7 +87,7 @@ def up(
     return lab
 
 
-def down(name: str = "lab") -> tuple[str, ...]:
+def down(name: str = DEFAULT) -> tuple[str, ...]:
     """Remove the lab `name`, whole or half made, from whichever process; returns what was removed, in words.
 
     `BadInput` when there is none. Nothing of it is left: processes, namespaces, mounts, links, files.

@@ -23,6 +23,9 @@ from pathlib import Path
 from inventory.errors import BadInput
 
 FORMAT_VERSION = 1
+DEFAULT = "lab"
+"""The lab of `invoke lab.up`."""
+
 LAB_NAME = re.compile(r"[a-z][a-z0-9-]{0,31}")
 HOST_NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 MOST_HOSTS = 200

@@ -37,7 +37,7 @@ def test_every_verb_says_what_it_does_and_what_its_flags_mean(name: str) -> None
 
 @pytest.mark.parametrize("name", ALL)
 def test_the_function_of_a_verb_takes_exactly_its_flags(name: str) -> None:
-    function = getattr(verbs, ALL[name].body.__name__)
+    function = verbs.of(ALL[name].body.__name__)
     flags = set(inspect.signature(ALL[name].body).parameters) - {"_"}
     taken = inspect.signature(function).parameters
     named = {key for key, one in taken.items() if one.kind is one.KEYWORD_ONLY}

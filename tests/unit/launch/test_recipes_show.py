@@ -5,9 +5,9 @@ import json
 import pytest
 
 from inventory.errors import BadInput, ExitCode
-from launch import verbs
 from launch.catalogue import Catalogue
 from launch.recipes_show import Shown, lines, show
+from launch.verbs import recipes as verbs
 
 OURS = Catalogue.of()
 

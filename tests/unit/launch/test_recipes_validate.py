@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from inventory.errors import BadInput, ExitCode
-from launch import verbs
 from launch.catalogue import Catalogue
 from launch.recipes_validate import Judged, is_refused, lines, summary, validate, version_for
+from launch.verbs import recipes as verbs
 
 V33 = "0.33.0"
 PUBLIC = Path(__file__).resolve().parents[3] / "../shared/recipes"

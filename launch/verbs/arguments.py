@@ -1,0 +1,95 @@
+"""The flags that many verbs share: which hosts, which recipes, which deployment, which launch."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from inventory.fleet import Fleet
+from inventory.lab.state import DEFAULT as LAB
+from inventory.load import VARIABLE, load
+from launch import request
+from launch.report import Report
+
+if TYPE_CHECKING:
+    from inventory.schema import Host, Inventory
+    from launch.gather import Answered
+    from launch.request import Request
+    from launch.survey import Deployment
+
+
+def launch_request(model: str, **flags: str) -> Request:
+    return request.Request(
+        model=request.required("model", model, "deepseek-v4-pro"),
+        name=request.deployment_name(flags["name"]),
+        variant=flags["variant"] or None,
+        strategy=flags["strategy"] or None,
+        http_port=request.port("port", flags["port"], request.DEFAULT_HTTP_PORT),
+        rpc_port=request.port("rpc-port", flags["rpc_port"], request.DEFAULT_RPC_PORT),
+        ready_timeout_s=request.seconds("timeout", flags.get("timeout", ""), request.DEFAULT_READY_TIMEOUT_S),
+        accept_unknown=request.ids(flags["accept_unknown"]),
+        overrides=request.overrides(flags["override"], flags["because"]),
+    )
+
+
+def inventory_file(path: str) -> Path | None:
+    """The inventory of the flag, the variable, the lab that `lab.up` made, or the default (None): in that order."""
+    from inventory.lab.lifecycle import labs
+
+    if path or os.environ.get(VARIABLE):
+        return Path(path) if path else None
+    return next((lab.inventory for lab, _ in labs() if lab.name == LAB and lab.survived), None)
+
+
+def inventory_of(path: str) -> Inventory:
+    listed = load(inventory_file(path))
+    for warning in listed.warnings:
+        Report().say(f"inventory: {warning}", style="yellow")
+    return listed
+
+
+def chosen_hosts(selection: str, inventory: str) -> tuple[Host, ...]:
+    return selected(inventory_of(inventory), selection)
+
+
+def selected(listed: Inventory, selection: str) -> tuple[Host, ...]:
+    """The hosts; `all` of an inventory that lists none is this machine, where the embedded trial runs."""
+    wanted = request.required("hosts", selection, "tray1,tray2")
+    return listed.resolve("local" if wanted == "all" and not listed.hosts else wanted)
+
+
+def passwords(hosts: Sequence[Host]) -> set[str]:
+    """The user:password parts of mirror and proxy addresses."""
+    urls = (
+        url for host in hosts for url in (host.mirrors.pypi, host.mirrors.torch, host.mirrors.hub, host.proxy) if url
+    )
+    parts = (urlsplit(url.reveal()).netloc.rpartition("@") for url in urls)
+    return {user for user, at, _ in parts if at}
+
+
+def answered(hosts: str, inventory: str, replay: str, *, opinion: bool) -> Answered:
+    """What the hosts say, or what they said when the bundle `replay` was saved."""
+    if replay:
+        from launch.bundles import replayed
+
+        return replayed(Path(replay), hosts or "all")
+    from launch.probe import asked
+
+    return asked(chosen_hosts(hosts, inventory), opinion=opinion)
+
+
+def catalogue_folders(recipes: str) -> Sequence[Path]:
+    return [Path(recipes)] if recipes else []
+
+
+@contextmanager
+def deployment(hosts: str, name: str, inventory: str) -> Iterator[tuple[Fleet, Deployment]]:
+    from launch import operate
+
+    listed = inventory_of(inventory)
+    with Fleet(selected(listed, hosts)) as fleet:
+        yield fleet, operate.find(fleet, listed, request.deployment_name(name))[1]

@@ -1,0 +1,48 @@
+"""What a launch on these hosts would be, would meet, and does."""
+
+from __future__ import annotations
+
+from inventory.errors import ExitCode, raise_all
+from inventory.fleet import Fleet
+from launch.report import Report, print_json
+from launch.verbs import arguments
+
+
+def deploy(
+    *, model: str, hosts: str, inventory: str, recipes: str, dry_run: bool, json: bool, **flags: str
+) -> ExitCode:
+    from launch import deploy as run
+    from launch.catalogue import Catalogue
+
+    wanted = arguments.launch_request(model, **flags)
+    chosen = arguments.chosen_hosts(hosts, inventory)
+    found = Catalogue.of(arguments.catalogue_folders(recipes)).find(wanted.model)
+    report = Report(quiet=json)
+    with Fleet(chosen) as fleet:
+        prepared = run.prepare(found, wanted, fleet, report)
+        report.plan(prepared.plan)
+        if json:
+            print_json("plan", prepared.plan, hide=arguments.passwords(chosen))
+        if dry_run:
+            return ExitCode.DONE if prepared.plan.empty else ExitCode.CHANGES_PENDING
+        run.carry_out(prepared, fleet, report, lambda: run.prepare(found, wanted, fleet, report))
+    return ExitCode.DONE
+
+
+def check(*, model: str, hosts: str, inventory: str, recipes: str, replay: str, json: bool, **flags: str) -> ExitCode:
+    from launch import deploy as run
+    from launch.catalogue import Catalogue
+    from playbooks.check import blocking
+
+    wanted = arguments.launch_request(model, **flags)
+    found = Catalogue.of(arguments.catalogue_folders(recipes)).find(wanted.model)
+    report = Report(quiet=json)
+    with report.phase("Gather"):
+        answered = arguments.answered(hosts, inventory, replay, opinion=False)
+        raise_all(list(answered.errors.values()))
+    with report.phase("Place and check"):
+        findings = run.findings(found, wanted, tuple(answered.hosts.values()), answered.facts())
+    report.findings(findings)
+    if json:
+        print_json("findings", findings)
+    return ExitCode.CHECK_FAILED if blocking(findings) else ExitCode.DONE

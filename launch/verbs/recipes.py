@@ -1,0 +1,55 @@
+"""The recipe catalogue."""
+
+from __future__ import annotations
+
+from inventory.errors import ExitCode
+from launch import request
+from launch.report import Report, print_json, print_lines, print_table
+from launch.verbs import arguments
+
+
+def recipes_list(*, recipes: str, json: bool) -> ExitCode:
+    from launch.catalogue import Catalogue
+    from launch.tables import recipe_rows
+
+    catalogue = Catalogue.of(arguments.catalogue_folders(recipes))
+    found = [catalogue.find(one) for one in catalogue.ids()]
+    if json:
+        print_json("recipes", {one.id: one.recipe for one in found})
+    else:
+        print_table(*recipe_rows(found))
+    return ExitCode.DONE
+
+
+def recipes_show(
+    *, model: str, hardware: str, nodes: str, variant: str, strategy: str, recipes: str, json: bool
+) -> ExitCode:
+    from launch import recipes_show as show
+    from launch.catalogue import Catalogue
+
+    found = Catalogue.of(arguments.catalogue_folders(recipes)).find(request.required("model", model, "deepseek-v4-pro"))
+    number = request.count("nodes", nodes, 1, 16) if nodes else 0
+    shown = show.show(found, hardware=hardware, nodes=number, variant=variant, strategy=strategy)
+    if json:
+        print_json("recipe", shown)
+    else:
+        print_lines(show.lines(shown, found))
+    return ExitCode.DONE
+
+
+def recipes_validate(*, recipes: str, vllm: str, json: bool) -> ExitCode:
+    from launch import recipes_validate as run
+    from launch.catalogue import Catalogue
+
+    report = Report()
+    version = run.version_for(vllm) if vllm else ""
+    judged = []
+    for one in run.validate(
+        Catalogue.of(arguments.catalogue_folders(recipes), ours=not recipes), version, run.every_tenth(report.say)
+    ):
+        judged.append(one)
+        print_lines(() if json else run.lines(one))
+    if json:
+        print_json("recipe-faults", judged)
+    report.say(run.summary(judged, version))
+    return ExitCode.CHECK_FAILED if any(map(run.is_refused, judged)) else ExitCode.DONE
