@@ -27,7 +27,7 @@ PLAIN = {"str": "text", "int": "whole number", "float": "number", "bool": "true 
 def classes() -> list[type]:
     """All dataclasses of facts, the whole first."""
     found = [one for one in vars(host).values() if dataclasses.is_dataclass(one) and isinstance(one, type)]
-    own = [one for one in found if one.__module__ == host.__name__]
+    own = [one for one in found if one.__module__.startswith(host.__name__)]
     return sorted(own, key=lambda one: one is not HostFacts)
 
 

@@ -1,0 +1,113 @@
+"""`HostFacts`: what one framed script tells of one host. One subject a class; readers in the files beside."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from inventory.facts.base import NOT_ASKED, Maybe, Unknown, Why
+from inventory.facts.host.gpu import (
+    NEAREST_FIRST,
+    NO_HEALTH,
+    Fabric,
+    Gpu,
+    GpuHealth,
+    GpuProcess,
+    Gpus,
+    Link,
+)
+from inventory.facts.host.machine import (
+    Cpu,
+    HugePages,
+    Limit,
+    Limits,
+    Memory,
+    NumaNode,
+    System,
+)
+from inventory.facts.host.network import (
+    Gid,
+    Interface,
+    Listener,
+    Network,
+    RdmaDevice,
+    RdmaPort,
+    Route,
+)
+from inventory.facts.host.software import (
+    Environment,
+    RunningDeployment,
+    SecondOpinion,
+    Software,
+    Weights,
+)
+from inventory.facts.host.storage import (
+    Block,
+    FileSystem,
+)
+
+__all__ = (
+    "NEAREST_FIRST",
+    "NO_HEALTH",
+    "Block",
+    "Cpu",
+    "Environment",
+    "Fabric",
+    "FileSystem",
+    "Gid",
+    "Gpu",
+    "GpuHealth",
+    "GpuProcess",
+    "Gpus",
+    "HostFacts",
+    "HugePages",
+    "Interface",
+    "Limit",
+    "Limits",
+    "Link",
+    "Listener",
+    "Memory",
+    "Network",
+    "NumaNode",
+    "RdmaDevice",
+    "RdmaPort",
+    "Route",
+    "RunningDeployment",
+    "SecondOpinion",
+    "Software",
+    "System",
+    "Weights",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class HostFacts:
+    """All facts of one host. `noise`: what the login printed around our answer (first 80 characters)."""
+
+    host: str
+    system: Maybe[System]
+    cpu: Maybe[Cpu]
+    numa: Maybe[tuple[NumaNode, ...]]
+    memory: Maybe[Memory]
+    file_systems: Maybe[tuple[FileSystem, ...]]
+    network: Maybe[Network]
+    listeners: Maybe[tuple[Listener, ...]]
+    gpus: Maybe[Gpus]
+    software: Maybe[Software]
+    deployments: Maybe[tuple[RunningDeployment, ...]]
+    noise: str
+    seconds: float
+    simulated: bool = False  # a lab host: its hardware is made up
+    rdma: Maybe[tuple[RdmaDevice, ...]] = NOT_ASKED
+    blocks: Maybe[tuple[Block, ...]] = NOT_ASKED
+    cpu_flags: Maybe[tuple[str, ...]] = NOT_ASKED  # as the kernel lists them; asked by probe alone
+    second_opinion: Maybe[SecondOpinion] = NOT_ASKED
+    limits: Maybe[Limits] = NOT_ASKED
+    huge_pages: Maybe[HugePages] = NOT_ASKED
+    fabric: Maybe[Fabric] = NOT_ASKED
+
+    def file_system(self, path: str) -> Maybe[FileSystem]:
+        """What `path` lies on; `path` must have been asked for. One on a server that hangs is unknown alone."""
+        if isinstance(self.file_systems, Unknown):
+            return self.file_systems
+        found = (one for one in self.file_systems if one.asked == path)
+        return next(found, Unknown(Why.TIMED_OUT, f"no answer about {path}"))

@@ -1,0 +1,97 @@
+"""GPUs, how far they are from each other and from NICs, and what NVLink needs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True)
+class GpuProcess:
+    pid: int
+    name: str
+    memory_bytes: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class GpuHealth:
+    """What else the vendor's tool tells of a GPU; None where it does not. Texts are as printed."""
+
+    persistence: bool | None = None
+    ecc: bool | None = None
+    remap_pending: bool | None = None  # rows of memory are to be remapped at the next reset
+    remap_failure: bool | None = None
+    recovery_action: str | None = None  # "None", "Reset", "Reboot", "Drain P2P", ...
+    compute_mode: str | None = None
+    addressing_mode: str | None = None  # "ATS", "HMM", "None"
+    fabric_state: str | None = None  # "Completed" when the NVLink fabric took the GPU in
+    fabric_status: str | None = None
+    fabric_clique: str | None = None
+    fabric_cluster: str | None = None
+    mig_devices: int = 0
+
+
+NO_HEALTH = GpuHealth()
+
+
+@dataclass(frozen=True, slots=True)
+class Gpu:
+    index: int
+    name: str  # exact, as the vendor's tool prints it
+    uuid: str
+    memory_bytes: int | None  # None: unified memory, the tool does not tell
+    pci_address: str  # lower case, 8-digit domain: 00000008:01:00.0
+    numa_node: int | None  # a node that has CPUs, never the HBM node
+    compute_capability: str | None  # "10.0"
+    mig_enabled: bool | None
+    processes: tuple[GpuProcess, ...]
+    health: GpuHealth = NO_HEALTH
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """How far it is from a GPU to another, or to a NIC, in the words of the vendor's tool.
+
+    NV18: eighteen NVLinks; XGMI; across PCIe, the nearest first: PIX, PXB, PHB, NODE, SYS; PCIe: not told how far.
+    """
+
+    gpu: int  # index
+    to: int | str  # index of a GPU, always a higher one; or name of an RDMA device
+    kind: str
+
+
+NEAREST_FIRST = ("PIX", "PXB", "PHB", "NODE")
+"""SYS, across sockets, is nowhere near."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gpus:
+    """`vendor` is "none" only when neither a driver nor a PCI device of a known vendor is there."""
+
+    vendor: Literal["nvidia", "amd", "none"]
+    driver: str | None
+    runtime_ceiling: str | None  # highest CUDA (ROCm) that the driver can run
+    devices: tuple[Gpu, ...]
+    simulated: bool  # the host says that it belongs to the lab
+    hidden: tuple[str, ...] = ()  # PCI addresses of the vendor's GPUs that its driver does not show
+    links: tuple[Link, ...] = ()  # of pairs that the tool or the kernel tells of
+
+    def nearest_nics(self, gpu: int) -> tuple[Link, ...]:
+        """To the NICs that are nearest to a GPU; none where all are on another socket."""
+        links = [one for one in self.links if one.gpu == gpu and isinstance(one.to, str) and one.kind in NEAREST_FIRST]
+        least = min((NEAREST_FIRST.index(one.kind) for one in links), default=0)
+        return tuple(one for one in links if one.kind == NEAREST_FIRST[least])
+
+
+@dataclass(frozen=True, slots=True)
+class Fabric:
+    """What NVLink between GPUs needs besides the driver. States are systemd's: active, inactive, failed, ...
+
+    "absent": no such unit; None: no systemd. Each GPU's own state in the fabric is in its `health`.
+    """
+
+    manager: str | None  # nvidia-fabricmanager: where the host itself has NVSwitches
+    manager_version: str | None  # must be the driver's
+    imex: str | None  # nvidia-imex: NVLink to GPUs of other hosts
+    imex_nodes: tuple[str, ...] | None  # as nodes_config.cfg names them; None: it could not be read
+    imex_channels: tuple[int, ...] | None  # in /dev/nvidia-caps-imex-channels; None: it could not be read
