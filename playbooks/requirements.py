@@ -6,6 +6,7 @@ It lives here because checks may not import `launch`. Plain data: `launch/requir
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +34,79 @@ class Space:
 
 
 @dataclass(frozen=True, slots=True)
+class WeightFile:
+    """A file of the pinned revision. `path` is below the model's folder; `sha256` None: the hub tells none."""
+
+    path: str
+    size: int
+    sha256: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedWeights:
+    """The checkpoint that the ranks will read. `files` is None when no manifest has been resolved."""
+
+    repo: str
+    commit: str | None
+    path: str | None  # absolute, on the host
+    files: tuple[WeightFile, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Container:
+    """The image and how it is run. `arguments`: the words between `docker run` and the image."""
+
+    image: str | None = None
+    digest: str | None = None
+    layers: tuple[str, ...] = ()  # of the root file system, when known
+    platforms: tuple[str, ...] | None = None  # linux/amd64, linux/arm64
+    compressed_bytes: int | None = None
+    arguments: tuple[str, ...] = ()
+    stop_timeout_s: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How the ranks are cut. None: the plan does not tell."""
+
+    tensor_parallel: int | None = None
+    pipeline_parallel: int | None = None
+    data_parallel: int | None = None
+    expert_parallel: bool | None = None
+    moe: bool | None = None
+    load_balancing: Literal["internal", "hybrid", "external"] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """What the recipe says of the model and its variant, as far as checks compare it. None: not told."""
+
+    id: str = ""
+    variant: str = ""
+    minimum_vllm: str | None = None
+    hardware_support: Literal["verified", "supported", "unsupported", "unlisted"] | None = None
+    vram_minimum_gb: float | None = None
+    moe_intermediate_size: int | None = None
+    quantization_block: int | None = None
+    tokenizer_mode: str | None = None  # that its chat needs
+    parsers: tuple[str, ...] = ()  # options that its family needs, `--tool-call-parser deepseek_v4`
+    revision: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Build:
+    """The build that will run. `architectures`: compute capabilities or gfx names that it has kernels for."""
+
+    python: str | None = None  # ">=3.11,<3.15"
+    platforms: tuple[str, ...] | None = None  # x86_64, aarch64
+    architectures: tuple[str, ...] | None = None
+    packages: tuple[tuple[str, str], ...] = ()  # pinned name and version
+    glibc: str | None = None  # the oldest that the wheel's tag allows
+
+
+@dataclass(frozen=True, slots=True)
 class HostRequirements:
-    """What the plan asks of one host.
+    """What the plan asks of one host. A part that the plan does not tell is None or empty, and its checks skip.
 
     `gpus`: indices used, empty for CPU. `memory_per_gpu_bytes`: weights and least working space per GPU, None when
     the recipe does not tell. `interface`/`address`: what the ranks bind and advertise. `ports`: TCP ports that must
@@ -56,6 +128,11 @@ class HostRequirements:
     own_pids: tuple[int, ...]
     needs_root: tuple[str, ...] = ()
     gpu_runtime: str | None = None
+    argv: tuple[str, ...] = ()  # the whole command; argv[0] is the program
+    env: tuple[tuple[str, str], ...] = ()  # the whole environment of the ranks
+    weights: ExpectedWeights | None = None
+    numa_bind: bool = False  # vLLM itself binds its workers
+    gpu_memory_utilization: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +152,15 @@ class Requirements:
     ranks: tuple[str, ...]
     argv_errors: tuple[tuple[str, str], ...]  # (host, what is refused and the nearest valid form)
     environment: str | None = None
+    name: str = ""  # of the deployment
+    hardware: str | None = None  # profile: gb200, h200, mi355x
+    model: Model = Model()
+    layout: Layout = Layout()
+    build: Build = Build()
+    container: Container | None = None  # None: the ranks run in a Python environment
+    rdma: bool | None = None  # the ranks talk over RDMA
+    mnnvl: bool | None = None  # tensor or expert parallelism over NVLink between trays
+    shutdown_timeout_s: int | None = None
 
     def of(self, host: str) -> HostRequirements:
         return next(one for one in self.hosts if one.host == host)
