@@ -61,7 +61,7 @@ class Container:
     layers: tuple[str, ...] = ()  # of the root file system, when known
     platforms: tuple[str, ...] | None = None  # linux/amd64, linux/arm64
     compressed_bytes: int | None = None
-    arguments: tuple[str, ...] = ()
+    arguments: tuple[str, ...] | None = None
     stop_timeout_s: int | None = None
 
 
@@ -69,6 +69,7 @@ class Container:
 class Layout:
     """How the ranks are cut. None: the plan does not tell."""
 
+    nodes: int | None = None
     tensor_parallel: int | None = None
     pipeline_parallel: int | None = None
     data_parallel: int | None = None
