@@ -1,0 +1,31 @@
+"""The shape of what reads a case's files: through the product's own parsers, never a parser of the test's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from inventory.facts.host import HostFacts
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """What a case has for one host: its own files, the case's, what the plan says of it and the plan."""
+
+    host: str
+    own: Mapping[str, str]
+    shared: Mapping[str, str]
+    planned: Mapping[str, Any]
+    plan: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """`read(files, facts so far)` gives the fields of `HostFacts` that the files named `names` tell."""
+
+    names: tuple[str, ...]
+    read: Callable[[Files, HostFacts], Mapping[str, Any]]
+
+    def applies(self, given: Files) -> bool:
+        return any(name in given.own or name in given.shared for name in self.names)

@@ -1,0 +1,7 @@
+"""GPUs, drivers, NVLink and RDMA."""
+
+from __future__ import annotations
+
+from tests.cases.reader import Reader
+
+READERS: tuple[Reader, ...] = ()
