@@ -22,7 +22,10 @@ from launch.flags import HELP
 # invoke turns the writing of bytecode off, and every call would then compile bringup anew: 0.6 s of a processor.
 sys.dont_write_bytecode = bool(os.environ.get("PYTHONDONTWRITEBYTECODE"))
 
-CHOICE = ("model", "hosts", "name", "variant", "strategy", "port", "rpc_port", "recipes", "inventory")
+CHOICE = (
+    *("model", "hosts", "name", "variant", "strategy", "feature", "no_feature", "revision"),
+    *("port", "rpc_port", "recipes", "inventory"),
+)
 """Flags of every verb that decides a launch."""
 
 DECISIONS = ("accept_unknown", "override", "because")
@@ -139,6 +142,8 @@ def recipes_show(
     nodes: str = "",
     variant: str = "",
     strategy: str = "",
+    feature: str = "",
+    no_feature: str = "",
     recipes: str = "",
     json: bool = False,
 ) -> None:

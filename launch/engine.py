@@ -63,6 +63,8 @@ def engines_of(
 def weights_commit(choice: Choice) -> str:
     """The pinned commit; of weights that are made here, a digest of what makes them."""
     extra = choice.found.recipe.bringup
+    if choice.revision:
+        return choice.revision
     if extra.random:
         text = MAKE_WEIGHTS.read_text() + extra.random.model_dump_json()
         return hashlib.sha256(text.encode()).hexdigest()[:40]
@@ -73,7 +75,8 @@ def weights_commit(choice: Choice) -> str:
             id="commit-open",
             observed=f"no bringup.revisions.{choice.variant}.revision in the recipe",
             required="a commit of 40 hexadecimal digits: a branch can move between two hosts' downloads",
-            next_command=f"set it in {choice.found.path}",
+            next_command="the same command with --revision COMMIT, as the model's page on the hub shows it; "
+            f"or set the key in {choice.found.path}",
         )
     return pinned.revision
 

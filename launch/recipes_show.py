@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from inventory.errors import BringupError
+from launch.feature_choice import features_for
 from launch.offer import DEFAULT, refuse_unlaunchable, strategy_of, variant_for
 from launch.recipes_cases import filled, least_of
 from launch.recipes_validate import version_for
 from launch.request import known
-from launch.resolve import resolve
-from launch.resolve.choice import default_features, default_hardware
+from launch.resolve import Case, resolve_case
+from launch.resolve.choice import default_hardware
 from launch.resolve.constraints import applies, unmet
 from launch.resolve.gates import Place, effective_strategies, fits_node, least_nodes, supported
 from launch.resolve.words import shell_line, shown
@@ -62,8 +63,20 @@ class Shown:
     sources: tuple[Source, ...]
 
 
-def show(found: Found, *, hardware: str, nodes: int, variant: str, strategy: str) -> Shown:
-    """Resolve one choice; what is empty or 0 is chosen. Raises `BadInput` for names that there are not."""
+def show(
+    found: Found,
+    *,
+    hardware: str,
+    nodes: int,
+    variant: str,
+    strategy: str,
+    on: Sequence[str] = (),
+    off: Sequence[str] = (),
+) -> Shown:
+    """Resolve one choice; what is empty or 0 is chosen, features are the usual ones with `on` and without `off`.
+
+    Raises `BadInput` for names that there are not.
+    """
     recipe = found.recipe
     hardware = hardware or default_hardware(Place(recipe, found.library, variant or DEFAULT, ""))
     known("hardware", hardware, found.library.profiles)
@@ -74,13 +87,16 @@ def show(found: Found, *, hardware: str, nodes: int, variant: str, strategy: str
     strategy = strategy or strategy_of(place, nodes)
     known("strategy", strategy, found.library.strategies)
     version = version_for("", found)
-    features = default_features(recipe, variant, hardware)
-    resolved = resolve(
-        found, strategy=strategy, hardware=hardware, variant=variant, features=features, node_count=nodes
-    )
+    case = Case(recipe, found.library, variant, strategy, hardware, node_count=nodes)
+    features = features_for(case, on, off)
+    resolved = resolve_case(replace(case, features=features.names, modes=features.modes))
     said = [(one, translate(one.argv, one.env, version)) for one in resolved.processes]
     commands = tuple(Command(one.role, one.rank, words.env, words.argv) for one, words in said)
-    notes = [*(note for _, words in said for note in words.notes), *(defect.what for defect in resolved.defects)]
+    notes = [
+        *features.notes,
+        *(note for _, words in said for note in words.notes),
+        *(defect.what for defect in resolved.defects),
+    ]
     return Shown(
         id=found.id,
         file=str(found.path),
@@ -91,7 +107,7 @@ def show(found: Found, *, hardware: str, nodes: int, variant: str, strategy: str
         model_id=resolved.model_id,
         vllm=version,
         proven=recipe.bringup.vllm_version is not None,
-        features=tuple(features),
+        features=features.names,
         commands=commands,
         beside=tuple(_beside(resolved)),
         notes=tuple(dict.fromkeys(notes)),

@@ -11,17 +11,24 @@ from inventory.errors import BadInput
 DEFAULT_HTTP_PORT = 8000
 DEFAULT_RPC_PORT = 13345
 DEFAULT_READY_TIMEOUT_S = 1800.0
+_COMMIT = re.compile(r"[0-9a-f]{40}")
 _NAME = re.compile(r"[a-z0-9](?:[a-z0-9.-]{0,46}[a-z0-9])?")
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A deployment as asked for; None: to be decided. `overrides` maps check ids to the reason."""
+    """A deployment as asked for; None: to be decided. `overrides` maps check ids to the reason.
+
+    `features`: to switch on, `name` or `name=mode`. `revision`: the commit of the weights, 40 hexadecimal digits.
+    """
 
     model: str
     name: str | None = None
     variant: str | None = None
     strategy: str | None = None
+    features: tuple[str, ...] = ()
+    no_features: tuple[str, ...] = ()
+    revision: str | None = None
     http_port: int = DEFAULT_HTTP_PORT
     rpc_port: int = DEFAULT_RPC_PORT
     ready_timeout_s: float = DEFAULT_READY_TIMEOUT_S
@@ -67,6 +74,18 @@ def count(flag: str, value: str, default: int, most: int) -> int:
 def ids(value: str) -> frozenset[str]:
     """Ids separated by commas."""
     return frozenset(part for part in re.split(r"[,\s]+", value) if part)
+
+
+def names(value: str) -> tuple[str, ...]:
+    """Names separated by commas, each once, in their order."""
+    return tuple(dict.fromkeys(part for part in re.split(r"[,\s]+", value) if part))
+
+
+def commit(flag: str, value: str) -> str | None:
+    """A commit in full: a branch or tag can move between two hosts' downloads. None when it is not given."""
+    if value and not _COMMIT.fullmatch(value.lower()):
+        raise refused(flag, value, "a commit of 40 hexadecimal digits, as the model's page on the hub shows it")
+    return value.lower() or None
 
 
 def overrides(value: str, because: str) -> dict[str, str]:

@@ -69,6 +69,21 @@ def mode_of(case: Case, name: str, feature: Feature) -> str | None:
     return next((key for key in wanted if key in candidates), next(iter(candidates), None))
 
 
+def why_not(case: Case, name: str, mode: str | None) -> str | None:
+    """Why an enabled feature, or the `mode` picked of it, adds nothing here; None when it acts."""
+    feature = case.recipe.features[name]
+    if feature.strategies and case.strategy_name not in feature.strategies:
+        return f"{case.strategy_name}; the recipe has it with {', '.join(feature.strategies)}"
+    if not _supported(case, feature):
+        return f"{case.hardware}; the recipe says unsupported there"
+    acting = mode_of(case, name, feature)
+    if feature.modes is not None and (acting is None or acting != (mode or acting)):
+        return f"variant {case.variant_key} on {case.hardware}; " + (
+            f"the recipe has mode {acting} of it there" if acting else "the recipe has no mode of it there"
+        )
+    return None
+
+
 def _may_act(case: Case, mode: Mode) -> bool:
     return (not mode.variants or case.variant_key in mode.variants) and _supported(case, mode)
 

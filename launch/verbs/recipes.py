@@ -22,14 +22,15 @@ def recipes_list(*, recipes: str, json: bool) -> ExitCode:
 
 
 def recipes_show(
-    *, model: str, hardware: str, nodes: str, variant: str, strategy: str, recipes: str, json: bool
+    *, model: str, hardware: str, nodes: str, feature: str, no_feature: str, recipes: str, json: bool, **choice: str
 ) -> ExitCode:
     from launch import recipes_show as show
     from launch.catalogue import Catalogue
 
     found = Catalogue.of(arguments.catalogue_folders(recipes)).find(request.required("model", model, "deepseek-v4-pro"))
     number = request.count("nodes", nodes, 1, 16) if nodes else 0
-    shown = show.show(found, hardware=hardware, nodes=number, variant=variant, strategy=strategy)
+    on, off = request.names(feature), request.names(no_feature)
+    shown = show.show(found, hardware=hardware, nodes=number, on=on, off=off, **choice)
     if json:
         print_json("recipe", shown)
     else:

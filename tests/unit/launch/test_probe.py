@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import tasks
 from inventory.errors import BadInput, ExitCode, HostUnreachable
 from inventory.facts import saved
 from inventory.schema import Host
@@ -154,9 +155,7 @@ def test_what_each_host_is_asked() -> None:
 
 
 def test_checks_run_on_a_bundle(capsys: pytest.CaptureFixture[str]) -> None:
-    flags = dict.fromkeys(
-        ("name", "variant", "strategy", "port", "rpc_port", "accept_unknown", "override", "because"), ""
-    )
+    flags = dict.fromkeys({*tasks.CHOICE, *tasks.DECISIONS} - {"model", "hosts", "inventory", "recipes"}, "")
     code = verbs.check(
         model="deepseek-v4-pro",
         hosts="h200-hgx",

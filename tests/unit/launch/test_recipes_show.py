@@ -79,10 +79,11 @@ def test_unknown_names_are_bad_input(wanted: dict[str, str]) -> None:
 
 
 def test_the_verb(capsys: pytest.CaptureFixture[str]) -> None:
-    flags = {"hardware": "gb200", "nodes": "2", "variant": "", "strategy": "", "recipes": ""}
-    assert verbs.recipes_show(model="deepseek-v4-pro", json=True, **flags) is ExitCode.DONE
+    flags = dict.fromkeys(("variant", "strategy", "feature", "no_feature", "recipes"), "")
+    model = "deepseek-v4-pro"
+    assert verbs.recipes_show(model=model, hardware="gb200", nodes="2", json=True, **flags) is ExitCode.DONE
     data = json.loads(capsys.readouterr().out)["data"]
     assert [one["rank"] for one in data["commands"]] == [0, 1]
     assert data["sources"]
-    assert verbs.recipes_show(model="deepseek-v4-pro", json=False, **flags) is ExitCode.DONE
+    assert verbs.recipes_show(model=model, hardware="gb200", nodes="2", json=False, **flags) is ExitCode.DONE
     assert "# worker 1" in capsys.readouterr().out
