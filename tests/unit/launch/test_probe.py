@@ -37,7 +37,7 @@ def nobody_is_contacted(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def run(**flags: object) -> ExitCode:
-    return verbs.probe(**{**FLAGS, **flags})  # type: ignore[arg-type]
+    return ExitCode(verbs.of("probe")(**{**FLAGS, **flags}))
 
 
 def out(capsys: pytest.CaptureFixture[str]) -> str:
@@ -156,7 +156,7 @@ def test_what_each_host_is_asked() -> None:
 
 def test_checks_run_on_a_bundle(capsys: pytest.CaptureFixture[str]) -> None:
     flags = dict.fromkeys({*tasks.CHOICE, *tasks.DECISIONS} - {"model", "hosts", "inventory", "recipes"}, "")
-    code = verbs.check(
+    code = verbs.of("check")(
         model="deepseek-v4-pro",
         hosts="h200-hgx",
         inventory="",
