@@ -9,9 +9,9 @@ from dataclasses import dataclass
 class Reason:
     """One decision.
 
-    `decision`: what was decided on ("speculative decoding", "pinning of tray1"). `chosen`: what came out. `rule`: the
-    rule that chose, in one sentence. `numbers`: what it was applied to, name and value with its unit. `source`: where the
-    rule or a contested figure comes from. `warns`: the operator should read it before going on.
+    `decision`: what was decided on ("speculative decoding", "pinning of tray1"). `chosen`: what came out. `rule`: what
+    chose it, in one sentence. `numbers`: what the rule was applied to, name and value with its unit. `source`: where
+    the rule or a contested figure comes from. `warns`: the operator should read it before going on.
     """
 
     decision: str

@@ -58,6 +58,7 @@ def read_cpu(answers: Answers) -> Maybe[Cpu]:
         physical_cores=count_cores(positions, allowed),
         physical_cores_machine=count_cores(positions, online),
         packages=packages,
+        cores=read_cores(positions, allowed),
     )
 
 
@@ -68,6 +69,17 @@ def read_packages(positions: Mapping[int, Position], online: tuple[int, ...]) ->
         position = positions.get(cpu, Position())
         if position.has_socket:
             found.setdefault(position.socket, []).append(cpu)
+    return tuple(tuple(cpus) for cpus in found.values())
+
+
+def read_cores(positions: Mapping[int, Position], allowed: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
+    """The allowed CPUs of each core, by its first CPU; none where the kernel does not tell every CPU's core."""
+    found: dict[object, list[int]] = {}
+    for cpu in allowed:
+        position = positions.get(cpu, Position())
+        if not (position.siblings or position.core):
+            return ()
+        found.setdefault(core_of(cpu, position), []).append(cpu)
     return tuple(tuple(cpus) for cpus in found.values())
 
 

@@ -21,6 +21,7 @@ from inventory.facts.host.machine import (
     Limit,
     Limits,
     Memory,
+    NumaBind,
     NumaNode,
     System,
 )
@@ -67,6 +68,7 @@ __all__ = (
     "Listener",
     "Memory",
     "Network",
+    "NumaBind",
     "NumaNode",
     "RdmaDevice",
     "RdmaPort",
@@ -104,6 +106,7 @@ class HostFacts:
     limits: Maybe[Limits] = NOT_ASKED
     huge_pages: Maybe[HugePages] = NOT_ASKED
     fabric: Maybe[Fabric] = NOT_ASKED
+    numa_bind: Maybe[NumaBind] = NOT_ASKED
 
     def file_system(self, path: str) -> Maybe[FileSystem]:
         """What `path` lies on; `path` must have been asked for. One on a server that hangs is unknown alone."""

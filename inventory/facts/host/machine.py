@@ -36,6 +36,7 @@ class Cpu:
     physical_cores: int  # over online and allowed CPUs
     physical_cores_machine: int  # over all online CPUs
     packages: tuple[tuple[int, ...], ...] = ()  # the online CPUs of each socket
+    cores: tuple[tuple[int, ...], ...] = ()  # the allowed CPUs of each core; none: the kernel does not tell
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,15 @@ class NumaNode:
     near: tuple[
         int, ...
     ] = ()  # of a memory-only node: the nodes whose CPUs it belongs to, none if to no particular ones
+
+
+@dataclass(frozen=True, slots=True)
+class NumaBind:
+    """What numactl may do in a process that we start, tried for each node that has CPUs."""
+
+    numactl: bool  # the program is there
+    cpu: tuple[int, ...] = ()  # nodes whose CPUs it may bind to
+    memory: tuple[int, ...] = ()  # nodes whose memory too
 
 
 @dataclass(frozen=True, slots=True)

@@ -103,3 +103,14 @@ def test_no_answer_is_no_cpu_count() -> None:
 def test_an_empty_allowed_set_is_unreadable() -> None:
     nowhere = read_cpu(answers(machine({0: (0, 0)}, online="0", allowed="7")))
     assert nowhere == Unknown(Why.UNREADABLE, "allowed CPUs '7', none of them online")
+
+
+def test_the_threads_of_a_core_stand_together_and_only_those_that_are_allowed() -> None:
+    siblings = {cpu: f"{cpu % 4},{cpu % 4 + 4}" for cpu in range(8)}
+    placed = {cpu: (0, cpu % 4) for cpu in range(8)}
+    assert read(machine(placed, online="0-7", allowed="0-1,4", siblings=siblings)).cores == ((0, 4), (1,))
+    assert read(machine(placed, online="0-7")).cores == ((0, 4), (1, 5), (2, 6), (3, 7)), "by ids, without siblings"
+
+
+def test_no_cores_are_told_where_the_kernel_does_not_tell_them() -> None:
+    assert read({"processor.online": "0-3\n", "processor.allowed": "0-3\n"}).cores == ()
