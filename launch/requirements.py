@@ -9,11 +9,22 @@ from typing import TYPE_CHECKING
 
 from inventory.facts.base import is_known
 from launch.hardware import CPU
+from launch.plan_parts import (
+    build_of,
+    head_of,
+    layout_of,
+    model_of,
+    parsed,
+    talks_mnnvl,
+    talks_rdma,
+    utilization,
+    weights_of,
+)
 from launch.processes import processes_of
 from launch.resolve.constraints import unmet
 from launch.resolve.gates import Place
 from launch.vllm_args.check import check as check_argv
-from launch.vllm_args.parse import parse
+from playbooks.environments import load_environment
 from playbooks.requirements import HostRequirements, Requirements, Space
 
 if TYPE_CHECKING:
@@ -46,12 +57,14 @@ def requirements(
     gpu_runtime: str | None,
 ) -> Requirements:
     """Fill the requirements of the gang; `name` is the deployment that this one replaces, if it is there."""
-    placement = decision.placement
+    placement, choice = decision.placement, decision.choice
+    shutdown = head_of(decision).get("shutdown_timeout")
+    hosts = tuple(
+        _of_host(node, decision, facts[node.host], name, state_dirs[node.host], downloads[node.host], gpu_runtime)
+        for node in placement.nodes
+    )
     return Requirements(
-        hosts=tuple(
-            _of_host(node, decision, facts[node.host], name, state_dirs[node.host], downloads[node.host], gpu_runtime)
-            for node in placement.nodes
-        ),
+        hosts=hosts,
         head=placement.head.host,
         head_address=placement.head.address if len(placement.nodes) > 1 else None,
         vllm_version=decision.choice.vllm,
@@ -59,6 +72,14 @@ def requirements(
         ranks=tuple(node.host for node in placement.nodes for _ in range(placement.engine_cores(node))),
         argv_errors=tuple(error for command in decision.commands for error in _argv_errors(command, decision)),
         environment=environment,
+        name=name,
+        hardware=choice.hardware,
+        model=model_of(choice, hosts[0].weights.commit if hosts[0].weights else None),
+        layout=layout_of(decision),
+        build=build_of(load_environment(choice.found.recipe.bringup.distribution, choice.vllm)),
+        rdma=talks_rdma(decision, facts),
+        mnnvl=talks_mnnvl(decision, facts),
+        shutdown_timeout_s=shutdown if isinstance(shutdown, int) else None,
     )
 
 
@@ -74,6 +95,8 @@ def _of_host(
     choice, placement = decision.choice, decision.placement
     gpus = tuple(index for rank in node.ranks for index in rank.gpus)
     several = len(placement.nodes) > 1
+    command = next(one for one in decision.commands if one.host == node.host)
+    said = parsed(command, choice)
     return HostRequirements(
         host=node.host,
         gpus=gpus,
@@ -91,6 +114,11 @@ def _of_host(
         own_pids=own_pids(facts, name),
         needs_root=_needs_root(facts, state_dir),
         gpu_runtime=gpu_runtime,
+        argv=command.argv,
+        env=command.env,
+        weights=weights_of(command, choice),
+        numa_bind=bool(said.get("numa_bind")),
+        gpu_memory_utilization=utilization(said) if gpus else None,
     )
 
 
@@ -127,7 +155,7 @@ def _argv_errors(command: HostCommand, decision: Decision) -> list[tuple[str, st
     choice = decision.choice
     refusals = check_argv(command.argv[1:], dict(command.env), choice.vllm)
     place = Place(choice.found.recipe, choice.found.library, choice.variant, choice.hardware)
-    constraints = unmet(place, choice.strategy, parse(command.argv[1:], choice.vllm))
+    constraints = unmet(place, choice.strategy, parsed(command, choice))
     return [
         *((command.host, str(refusal)) for refusal in refusals if not refusal.warns),
         *((command.host, str(one)) for one in constraints),

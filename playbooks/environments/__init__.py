@@ -18,6 +18,7 @@ from inventory.errors import BadInput
 
 FOLDER = Path(__file__).parent
 PYTHON_RANGE = re.compile(r">=3\.(\d+),<3\.(\d+)")
+PLATFORM = re.compile(r"platform_machine == '(\w+)'")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,9 @@ class EnvironmentDefinition:
     size_bytes: int  # on disk, measured or estimated
     added: Mapping[str, bytes]  # files below site-packages
     digest: str  # 16 hexadecimal digits
+    platforms: tuple[str, ...] | None = None  # x86_64, aarch64: what the lock was made for
+    architectures: tuple[str, ...] | None = None  # compute capabilities that the wheels have kernels for
+    glibc: str | None = None  # the oldest that the wheels' tags allow
 
 
 @cache
@@ -69,6 +73,9 @@ def load_environment(distribution: str, version: str) -> EnvironmentDefinition:
         size_bytes=int(ours["size_gb"] * 1e9),
         added=added,
         digest=_digest(requires_python, lock, *apart, *added, *added.values()),
+        platforms=tuple(PLATFORM.findall(" ".join(project["tool"]["uv"]["environments"]))),
+        architectures=tuple(ours["architectures"]) if "architectures" in ours else None,
+        glibc=ours.get("glibc"),
     )
 
 

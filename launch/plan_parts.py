@@ -1,0 +1,147 @@
+"""What checks compare of a decision besides places: model, layout, build, weights, how the ranks talk. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Literal
+
+from inventory.facts.base import is_known
+from launch.hardware import CPU
+from launch.placement import LoadBalancing
+from launch.vllm_args.parse import parse
+from playbooks.requirements import Build, ExpectedWeights, Layout, Model
+
+if TYPE_CHECKING:
+    from inventory.facts.host import HostFacts
+    from launch.command import HostCommand
+    from launch.decide import Choice, Decision
+    from launch.vllm_args.parse import Parsed
+    from playbooks.environments import EnvironmentDefinition
+
+Support = Literal["verified", "supported", "unsupported", "unlisted"]
+
+RACKS = ("gb200", "gb300")  # whose NVLink goes from tray to tray
+PARSER_OPTIONS = ("--tool-call-parser", "--reasoning-parser")
+MODE_OPTION = "--tokenizer-mode"
+BALANCING: Mapping[LoadBalancing, Literal["internal", "hybrid"]] = {
+    LoadBalancing.INTERNAL: "internal",
+    LoadBalancing.HYBRID: "hybrid",
+}
+LOCKED = re.compile(r"(?m)^([A-Za-z0-9][A-Za-z0-9._-]*)==([^\s;\\]+)")
+
+
+def model_of(choice: Choice, revision: str | None) -> Model:
+    """What the recipe says of the chosen variant."""
+    recipe = choice.found.recipe
+    variant = recipe.variant(choice.variant)
+    words = [*recipe.model.base_args, *variant.extra_args]
+    features = [word for feature in recipe.features.values() for word in feature.args]
+    return Model(
+        id=choice.model_id,
+        variant=choice.variant,
+        minimum_vllm=variant.min_vllm_version or recipe.model.min_vllm_version or None,
+        hardware_support=support_of(recipe.meta.hardware, choice.hardware),
+        vram_minimum_gb=variant.vram_minimum_gb,
+        tokenizer_mode=option(words, MODE_OPTION),
+        parsers=tuple(f"{flag} {value}" for flag in PARSER_OPTIONS if (value := option([*words, *features], flag))),
+        revision=revision,
+    )
+
+
+def support_of(told: Mapping[str, str], hardware: str) -> Support | None:
+    """A recipe's word for a hardware; None where it names none at all. A CPU is for trials: nobody lists it."""
+    if not told or (hardware == CPU and hardware not in told):
+        return None
+    word = told.get(hardware)
+    if word is None:
+        return "unlisted"
+    return "unsupported" if word == "unsupported" else "verified" if word == "verified" else "supported"
+
+
+def option(words: Sequence[str], flag: str) -> str | None:
+    """The last value of `flag` among words of a recipe."""
+    values = [value for name, value in pairwise(words) if name == flag]
+    values += [word.removeprefix(f"{flag}=") for word in words if word.startswith(f"{flag}=")]
+    return values[-1] if values else None
+
+
+def layout_of(decision: Decision) -> Layout:
+    placement, choice = decision.placement, decision.choice
+    kind = choice.found.recipe.model.architecture
+    return Layout(
+        nodes=len(placement.nodes),
+        tensor_parallel=placement.tensor_parallel_size,
+        pipeline_parallel=placement.pipeline_parallel_size,
+        data_parallel=placement.data_parallel_size,
+        expert_parallel=bool(head_of(decision).get("enable_expert_parallel")),
+        moe=kind == "moe" if kind in {"moe", "dense"} else None,
+        load_balancing=BALANCING.get(placement.load_balancing),
+    )
+
+
+def build_of(environment: EnvironmentDefinition) -> Build:
+    return Build(
+        python=environment.requires_python,
+        platforms=environment.platforms,
+        architectures=environment.architectures,
+        packages=packages_of(environment),
+        glibc=environment.glibc,
+    )
+
+
+def packages_of(environment: EnvironmentDefinition) -> tuple[tuple[str, str], ...]:
+    """Every pinned name and version; a name comes twice where Python versions or platforms get different ones."""
+    return tuple(LOCKED.findall("\n".join((environment.lock, *environment.apart))))
+
+
+def weights_of(command: HostCommand, choice: Choice) -> ExpectedWeights:
+    """The folder is named after the commit (playbooks/layout.py)."""
+    path = command.argv[2]
+    return ExpectedWeights(choice.model_id, path.rpartition("/")[2], path)
+
+
+def parsed(command: HostCommand, choice: Choice) -> Parsed:
+    return parse(command.argv[1:], choice.vllm)
+
+
+def head_of(decision: Decision) -> Parsed:
+    return parsed(decision.commands[0], decision.choice)
+
+
+def utilization(command: Parsed) -> float | None:
+    value: Any = command.get("gpu_memory_utilization")
+    return float(value) if isinstance(value, int | float) else None
+
+
+def talks_rdma(decision: Decision, facts: Mapping[str, HostFacts]) -> bool | None:
+    """Whether NCCL will use RDMA: it does by itself where it finds an active port, unless told otherwise.
+
+    None: not every host tells of its ports. Hosts of the lab have none, whatever their profile shows.
+    """
+    nodes = decision.placement.nodes
+    envs = [dict(command.env) for command in decision.commands]
+    if len(nodes) < 2 or decision.choice.hardware == CPU or any(facts[node.host].simulated for node in nodes):
+        return False
+    if any(env.get("NCCL_IB_DISABLE") == "1" or env.get("NCCL_NET") == "Socket" for env in envs):
+        return False
+    if any(env.get("NCCL_NET") == "IB" or "NCCL_IB_HCA" in env for env in envs):
+        return True
+    return True if all(has_active_port(facts[node.host]) for node in nodes) else None
+
+
+def has_active_port(facts: HostFacts) -> bool:
+    return is_known(facts.rdma) and any(port.is_active for device in facts.rdma for port in device.ports)
+
+
+def talks_mnnvl(decision: Decision, facts: Mapping[str, HostFacts]) -> bool | None:
+    """Whether tensor or expert parallelism goes over NVLink from tray to tray."""
+    placement, choice = decision.placement, decision.choice
+    if len(placement.nodes) < 2 or choice.hardware not in RACKS:
+        return False
+    if any(facts[node.host].simulated for node in placement.nodes):
+        return None
+    if any(("NCCL_MNNVL_ENABLE", "0") in command.env for command in decision.commands):
+        return False
+    return placement.hosts_per_rank > 1 or bool(layout_of(decision).expert_parallel)
