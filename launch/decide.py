@@ -6,7 +6,7 @@ schema, not by a second reading of the recipe.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,7 @@ from launch.layout import layout_of
 from launch.offer import refuse_unlaunchable, strategy_of, variant_for
 from launch.place import place
 from launch.placement import Placement
+from launch.reasons import Reason
 from launch.request import known, refused
 from launch.resolve import Case, resolve
 from launch.resolve.gates import Place
@@ -121,10 +122,16 @@ def decide(
     return Decision(choice, placement, tuple(commands), api_servers)
 
 
-def _notes(choice: Choice, said: Sequence[Translated]) -> Sequence[str]:
+def _notes(choice: Choice, said: Sequence[Translated]) -> Iterator[Reason]:
     """What was chosen for the operator and changed in the recipe's words, each once."""
-    other = [] if choice.variant == "default" else [f"variant {choice.variant}: {choice.model_id}"]
-    return [*other, *choice.features.notes, *dict.fromkeys(note for one in said for note in one.notes)]
+    if choice.variant != "default":
+        yield Reason("variant", choice.variant, choice.model_id)
+    for note in choice.features.notes:
+        yield Reason(
+            "features", note, "the recipe's defaults, and what was asked for", source="--feature, --no-feature"
+        )
+    for note in dict.fromkeys(note for one in said for note in one.notes):
+        yield Reason("words", note, f"what vLLM {choice.vllm} takes", source="launch/vllm_args/translations.yaml")
 
 
 def _hardware(hosts: Sequence[Host], facts: Mapping[str, HostFacts]) -> str:

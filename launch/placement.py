@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from launch.reasons import Reason
 
 
 class LoadBalancing(StrEnum):
@@ -45,7 +49,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """The whole gang. `reasons`: one line for each choice, for the operator.
+    """The whole gang. `reasons`: one for each choice, for the operator.
 
     `rpc_port`: where the others join the head, the ranks of a data-parallel gang or the parts of one rank.
     `hosts_per_rank`: more than 1 where a single rank spans all hosts.
@@ -57,7 +61,7 @@ class Placement:
     nodes: tuple[Node, ...]
     http_port: int
     rpc_port: int
-    reasons: tuple[str, ...]
+    reasons: tuple[Reason, ...]
     pipeline_parallel_size: int = 1
     hosts_per_rank: int = 1
 

@@ -8,14 +8,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from launch.reason import Reason
+from launch.reasons import Reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 FORMAT_VERSION = 1
-KIND = "launch-plan"
 """Raised when a key changes its meaning or goes away; new keys do not raise it."""
+
+KIND = "launch-plan"
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,7 +83,8 @@ def test_tensor_by_pipeline_over_four_trays() -> None:
 
 def test_another_variant_than_the_default_is_said() -> None:
     decision = decided("qwen3.8-2.4t", 1, 8, "AMD Instinct MI355X")
-    assert "variant mxfp4: Inferact/Qwen3.8-2.4T-A95B-MXFP4" in decision.placement.reasons
+    (variant,) = (one for one in decision.placement.reasons if one.decision == "variant")
+    assert (variant.chosen, variant.rule) == ("mxfp4", "Inferact/Qwen3.8-2.4T-A95B-MXFP4")
 
 
 def test_a_renamed_value_is_put_right_and_said(tmp_path: Path) -> None:
@@ -95,7 +96,7 @@ def test_a_renamed_value_is_put_right_and_said(tmp_path: Path) -> None:
     seen = facts(gang, [4, 4])
     decision = decide(choose(found, asked, gang, seen), asked, gang, seen, {host.name: PROGRAM for host in gang})
     assert all("deep_gemm_mega_moe" in command.argv for command in decision.commands)
-    assert [one for one in decision.placement.reasons if "deep_gemm_amxf4_mega_moe became" in one]
+    assert [one for one in decision.placement.reasons if "deep_gemm_amxf4_mega_moe became" in one.chosen]
 
 
 def test_pools_and_their_router_are_not_launched(tmp_path: Path) -> None:

@@ -112,7 +112,7 @@ def test_one_rank_over_hosts_takes_its_share_of_each() -> None:
     assert [node.ranks[0].gpus for node in placement.nodes] == [(0, 1, 2, 3), (0, 1, 2, 3)]
     assert [node.serves for node in placement.nodes] == [True, False]
     assert [placement.engine_cores(node) for node in placement.nodes] == [1, 0]
-    assert "1 rank over 2 hosts, TP 4 x PP 2" in placement.reasons[0]
+    assert "1 rank over 2 hosts, TP 4 x PP 2" in placement.reasons[0].chosen
     with pytest.raises((CheckFailed, Several)):
         place(trays, facts(trays, [4, 3]), layout)
 
