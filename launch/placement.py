@@ -18,6 +18,36 @@ class LoadBalancing(StrEnum):
     HYBRID = "hybrid"  # API servers on every host, each for its local ranks
 
 
+class Binding(StrEnum):
+    """What holds the processes of a host to their places."""
+
+    NUMA_BIND = "numa-bind"  # vLLM: workers to their CPUs, engine cores to their nodes, API servers to nothing
+    UNIT = "unit"  # systemd: all processes of the host to the same CPUs and memory
+    THREADS = "threads"  # the CPU build of vLLM: the threads of each worker to their CPUs
+    NONE = "none"  # nothing: the kernel places them
+
+
+@dataclass(frozen=True, slots=True)
+class Pins:
+    """Where the processes of one host belong, in CPUs: whole cores, no CPU twice.
+
+    The shares are empty where the cores are unknown or too few to give each process one. `worker_nodes`: the NUMA node
+    of each worker, one that has CPUs. `affinity` and `memory_nodes`: what the unit is held to, empty: nothing.
+    """
+
+    binding: Binding = Binding.NONE
+    worker_nodes: tuple[int, ...] = ()
+    workers: tuple[tuple[int, ...], ...] = ()
+    engine_cores: tuple[tuple[int, ...], ...] = ()
+    api_servers: tuple[tuple[int, ...], ...] = ()
+    others: tuple[int, ...] = ()  # launcher and coordinator
+    affinity: tuple[int, ...] = ()
+    memory_nodes: tuple[int, ...] = ()
+
+
+NO_PINS = Pins()
+
+
 @dataclass(frozen=True, slots=True)
 class Rank:
     """One data-parallel rank, or one host's part of a rank that spans hosts.
@@ -33,7 +63,10 @@ class Rank:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One host's share. The first node is the head; `serves` says whether it has a public endpoint."""
+    """One host's share. The first node is the head; `serves` says whether it has a public endpoint.
+
+    `api_servers`: how many of them the cores bear; None: they were not counted, and vLLM's own number holds.
+    """
 
     host: str
     node_rank: int
@@ -41,6 +74,8 @@ class Node:
     interface: str
     ranks: tuple[Rank, ...]
     serves: bool
+    api_servers: int | None = None
+    pins: Pins = NO_PINS
 
     @property
     def start_rank(self) -> int:
