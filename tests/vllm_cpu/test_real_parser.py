@@ -1,4 +1,8 @@
-"""Our reading of command lines against the parser of the installed vLLM CPU build itself."""
+"""Our reading of command lines against the parser of the installed vLLM CPU build itself.
+
+`BRINGUP_VLLM_WHEEL` names a published wheel of another version: its parser then runs, unpacked, over the dependencies
+of that build, as our schema of it was made. None of its compiled code does.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,8 @@ import json
 import os
 import random
 import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +22,7 @@ from launch.recipes_cases import filled
 from launch.resolve import resolve
 from launch.vllm_args import Kind, parse
 from launch.vllm_args.keys import unknown_keys
+from launch.vllm_args.make_schema import unpack, version_of
 from launch.vllm_args.parse import Parsed, Refusal, load
 from tests.golden.test_recipe_commands import CASES, OURS
 from tests.unit.launch.test_vllm_args_mutations import MUTATIONS
@@ -48,6 +55,26 @@ json.dump(answers, open(sys.argv[2], "w"), default=str)
 """
 
 
+@dataclass(frozen=True)
+class Real:
+    """A Python with a real vLLM, its version, and what it takes to import that."""
+
+    python: str
+    version: str
+    env: Mapping[str, str] = field(default_factory=dict)
+
+
+@pytest.fixture(scope="module")
+def real(tmp_path_factory: pytest.TempPathFactory) -> Real:
+    python, version = real_python()
+    wheel = os.environ.get("BRINGUP_VLLM_WHEEL")
+    if not wheel:
+        return Real(python, version)
+    folder = tmp_path_factory.mktemp("wheel")
+    unpack(Path(wheel), folder)
+    return Real(python, version_of(Path(wheel)), {"PYTHONPATH": str(folder), "VLLM_TARGET_DEVICE": "cpu"})
+
+
 def real_python() -> tuple[str, str]:
     """A Python with the real vLLM, and its version: of `BRINGUP_VLLM_PYTHON`, else of a complete environment."""
     named = os.environ.get("BRINGUP_VLLM_PYTHON")
@@ -61,11 +88,11 @@ def real_python() -> tuple[str, str]:
     pytest.skip("no environment with the real vLLM: deploy tiny-dense on this machine first")
 
 
-def ask(python: str, commands: list[list[str]], folder: Path) -> list[dict[str, object] | None]:
+def ask(real: Real, commands: list[list[str]], folder: Path) -> list[dict[str, object] | None]:
     asked, said = folder / "asked.json", folder / "said.json"
     asked.write_text(json.dumps(commands), encoding="utf-8")
-    env = {"PATH": os.environ["PATH"], "HOME": str(folder), "VLLM_NO_USAGE_STATS": "1"}
-    subprocess.run([python, "-c", ASK, str(asked), str(said)], check=True, env=env, timeout=300)
+    env = {"PATH": os.environ["PATH"], "HOME": str(folder), "VLLM_NO_USAGE_STATS": "1", **real.env}
+    subprocess.run([real.python, "-c", ASK, str(asked), str(said)], check=True, env=env, timeout=300)
     found: list[dict[str, object] | None] = json.loads(said.read_text(encoding="utf-8"))
     return found
 
@@ -134,11 +161,11 @@ def parser_refusals(parsed: Parsed) -> list[Refusal]:
     return [one for one in [*parsed.refusals, *keys] if one.kind not in STRICTER and one not in bounds]
 
 
-def test_the_real_parser_takes_and_refuses_what_we_do(tmp_path: Path) -> None:
-    python, version = real_python()
+def test_the_real_parser_takes_and_refuses_what_we_do(real: Real, tmp_path: Path) -> None:
+    version = real.version
     commands = our_commands()
     asked = [*commands, *single_options(version), *mutated(commands)]
-    answers = ask(python, asked, tmp_path)
+    answers = ask(real, asked, tmp_path)
     assert all(answer is not None for answer in answers[: len(commands)]), "the commands of our own recipes"
     differing: list[object] = []
     for argv, answer in zip(asked, answers, strict=True):
@@ -151,13 +178,13 @@ def test_the_real_parser_takes_and_refuses_what_we_do(tmp_path: Path) -> None:
     assert not differing, "\n".join(map(str, differing))
 
 
-def test_the_real_parser_reads_the_reviewed_commands_as_we_do(tmp_path: Path) -> None:
+def test_the_real_parser_reads_the_reviewed_commands_as_we_do(real: Real, tmp_path: Path) -> None:
     """Those for its own version it takes; those for another it takes or refuses as our schema of its version says."""
-    python, version = real_python()
+    version = real.version
     own, shared = golden_commands(version)
     assert own
-    assert len(shared) > 100
-    answers = ask(python, [*own, *shared], tmp_path)
+    assert len(own) + len(shared) > 100
+    answers = ask(real, [*own, *shared], tmp_path)
     assert all(answer is not None for answer in answers[: len(own)])
     differing: list[object] = []
     for argv, answer in zip([*own, *shared], answers, strict=True):
