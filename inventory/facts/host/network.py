@@ -28,6 +28,24 @@ class Network:
     interfaces: tuple[Interface, ...]
     routes: tuple[Route, ...]  # to every address that was asked for
     ephemeral_ports: tuple[int, int]  # net.ipv4.ip_local_port_range, inclusive
+    reserved_ports: tuple[tuple[int, int], ...] = ()  # ranges that the kernel hands to nobody
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """What a name leads to here; none: nothing."""
+
+    name: str
+    addresses: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """`own`: what the host's own name leads to here. `hosts_lines`: lines of /etc/hosts that have that name."""
+
+    own: tuple[str, ...]
+    others: tuple[Resolved, ...] = ()  # of the other hosts that were asked for by name
+    hosts_lines: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +90,7 @@ class RdmaDevice:
     numa_node: int | None = None
     netdevs: tuple[str, ...] = ()
     ports: tuple[RdmaPort, ...] = ()
+    driver: str = ""  # kernel module: mlx5_core, bnxt_re, ...
 
 
 @dataclass(frozen=True, slots=True)

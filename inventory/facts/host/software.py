@@ -14,6 +14,8 @@ class Environment:
     vllm_version: str
     complete: bool
     simulated: bool
+    python: str | None = None  # "3.12"
+    packages: tuple[tuple[str, str], ...] = ()  # name and version as installed; none: not told
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,7 @@ class Software:
     container_toolkit: str | None = None  # NVIDIA's: gives GPUs to containers
     docker_runtimes: tuple[str, ...] | None = None  # None: docker does not tell
     cdi_specs: tuple[str, ...] = ()  # files that describe devices to container engines, by path
+    compilers: tuple[str, ...] | None = None  # nvcc, hipcc, cc, c++, ninja that are there, by path; None: not asked
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +56,7 @@ class RunningDeployment:
     state: Literal["running", "partial", "dead", "stopped"]  # partial: main process gone, others left
     supervisor: Literal["systemd", "process-group"]
     pids: tuple[int, ...]
+    cgroups: tuple[tuple[int, str], ...] = ()  # pid and path; none: not told
 
 
 @dataclass(frozen=True, slots=True)

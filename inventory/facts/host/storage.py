@@ -31,3 +31,55 @@ class Block:
     rotational: bool | None
     file_system: str | None
     depth: int
+
+
+@dataclass(frozen=True, slots=True)
+class Mount:
+    """A mounted file system, as the kernel lists it; pseudo file systems and those of containers are left out."""
+
+    point: str
+    type: str
+    source: str
+    options: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StoredFile:
+    path: str  # below the folder
+    size: int
+    sha256: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WeightFolder:
+    """What lies in `<state_dir>/weights/<org>--<repo>/<commit>`, whether or not it is complete. Paths are below it."""
+
+    path: str
+    files: tuple[StoredFile, ...]  # links are followed
+    partial: tuple[str, ...] = ()  # of a download that has not ended
+    unreadable: tuple[str, ...] = ()  # by the login user, links that lead nowhere among them
+    outside: tuple[str, ...] = ()  # `link -> target` of links that lead out of the folder
+    pointers: tuple[str, ...] = ()  # files of Git LFS where weights should be
+    damaged: tuple[str, ...] | None = None  # `file: what its header says`; None: headers were not read
+    manifest: tuple[StoredFile, ...] | None = None  # None: not complete, or made without one
+
+
+@dataclass(frozen=True, slots=True)
+class FileLock:
+    """A lock or a partial file below weights or caches. `holder`: a process that holds a lock on it, by pid."""
+
+    path: str
+    age_s: int
+    size: int
+    holder: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Caches:
+    """`<state_dir>/caches`. `artefacts`: paths below it of files that belong to one rank each, the first 5000."""
+
+    path: str
+    empty: bool
+    artefacts: tuple[str, ...]
+    stamp: tuple[tuple[str, str], ...] | None  # what the caches were made with; None: no stamp
+    environment: tuple[tuple[str, str], ...] | None = None  # of the ranks that made them; None: not told
