@@ -59,5 +59,5 @@ def assemble(
     for command in decision.commands:
         runner, layout = runners[command.host], layouts[command.host]
         steps[command.host] = (*engines[command.host].steps, *stage_steps(command, gang, runner, layout))
-        launch[command.host] = launch_steps(gang, runner, layout)
+        launch[command.host] = launch_steps(command, gang, runner, layout)
     return Assembly(decision, gang, needs, steps, launch)

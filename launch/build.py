@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 START_DEADLINE_S = 60.0
 STOP_DEADLINE_S = 120.0
+SYSTEMD = "systemd"
 UNIT_DIR = "/etc/systemd/system"
 
 
@@ -50,12 +51,18 @@ class HostLaunch:
 
 
 def runner_of(facts: HostFacts, python: str) -> Runner:
-    """Choose systemd where it is PID 1 and we may use it, else a plain process group."""
-    user, root, sudo = ("root", True, True)
+    """Who runs them here, and as whom."""
+    user, root = ("root", True)
     if is_known(facts.system):
-        user, root, sudo = facts.system.user, facts.system.uid == 0, facts.system.can_sudo
-    systemd = is_known(facts.software) and facts.software.systemd is not None and (root or sudo)
-    return Runner("systemd" if systemd else "process-group", user, root, python)
+        user, root = facts.system.user, facts.system.uid == 0
+    return Runner(supervisor_of(facts), user, root, python)
+
+
+def supervisor_of(facts: HostFacts) -> str:
+    """Choose systemd where it is PID 1 and we may use it, else a plain process group."""
+    may = not is_known(facts.system) or facts.system.uid == 0 or facts.system.can_sudo
+    systemd = is_known(facts.software) and facts.software.systemd is not None
+    return SYSTEMD if systemd and may else "process-group"
 
 
 def generation_of(decision: Decision, name: str, runners: Mapping[str, Runner]) -> Generation:
@@ -72,7 +79,7 @@ def generation_of(decision: Decision, name: str, runners: Mapping[str, Runner]) 
         )
         for node in placement.nodes
     )
-    commands = [(command.host, command.env, command.argv) for command in decision.commands]
+    commands = [(command.host, command.env, command.argv, *_held(command)) for command in decision.commands]
     ports = sorted({port for node in placement.nodes for port in ports_of(node, decision)})
     return Generation(
         name=name,
@@ -90,27 +97,38 @@ def generation_of(decision: Decision, name: str, runners: Mapping[str, Runner]) 
     )
 
 
+def _held(command: HostCommand) -> tuple[object, ...]:
+    """What its unit is held to, where it is held to something."""
+    return (command.affinity, command.memory_nodes) if command.affinity or command.memory_nodes else ()
+
+
+def _settings(command: HostCommand, gang: Generation, runner: Runner, layout: Layout) -> UnitSettings:
+    folder = layout.generation(gang.name, gang.generation)
+    held = command.affinity, command.memory_nodes
+    return UnitSettings(gang.name, gang.generation, folder, runner.user, *held)
+
+
 def stage_steps(command: HostCommand, gang: Generation, runner: Runner, layout: Layout) -> tuple[Step, ...]:
     """The files of the generation on one host. Nothing of them is used before the start."""
-    folder = layout.generation(gang.name, gang.generation)
-    settings = UnitSettings(gang.name, gang.generation, folder, runner.user)
+    settings = _settings(command, gang, runner, layout)
+    folder = settings.directory
     why = "a generation keeps exactly what it ran, so that it can be run again"
     steps = [
         file(f"{folder}/command.sh", command_file(command, settings), mode="0755", why=why, phase=Phase.STAGE),
         file(f"{folder}/generation.json", gang.to_line(command.host), mode="0644", why=why, phase=Phase.STAGE),
     ]
-    if runner.supervisor == "systemd":
+    if runner.supervisor == SYSTEMD:
         unit = unit_file(settings)
         steps.append(file(f"{folder}/unit.service", unit, mode="0644", why=why, phase=Phase.STAGE))
     return tuple(steps)
 
 
-def launch_steps(gang: Generation, runner: Runner, layout: Layout) -> HostLaunch:
+def launch_steps(command: HostCommand, gang: Generation, runner: Runner, layout: Layout) -> HostLaunch:
     """What stops, switches and starts this host."""
-    settings = UnitSettings(gang.name, gang.generation, layout.generation(gang.name, gang.generation), runner.user)
+    settings = _settings(command, gang, runner, layout)
     why = "the group is switched as a whole, when nothing of the earlier generation runs any more"
     switch = [symlink(layout.current(gang.name), gang.generation, why=why, phase=Phase.START)]
-    if runner.supervisor == "systemd":
+    if runner.supervisor == SYSTEMD:
         path = f"{UNIT_DIR}/bringup-{gang.name}.service"
         switch.append(file(path, unit_file(settings), mode="0644", why=why, phase=Phase.START, sudo=not runner.is_root))
     stop, start = (

@@ -12,8 +12,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from inventory.errors import BadInput
-from launch.placement import LoadBalancing, Node, Placement
+from inventory.facts.cpulist import format_list
+from launch.placement import Binding, LoadBalancing, Node, Pins, Placement
 
+MANY = -1
+"""Values up to the next option."""
 # Options that the placement decides, with the number of values each takes.
 OWNED: Mapping[str, int] = {
     "--tensor-parallel-size": 1,
@@ -34,17 +37,26 @@ OWNED: Mapping[str, int] = {
     "--port": 1,
     "--distributed-executor-backend": 1,
     "--served-model-name": 1,
+    "--numa-bind": 0,
+    "--no-numa-bind": 0,
+    "--numa-bind-nodes": MANY,
+    "--numa-bind-cpus": MANY,
 }
 _PLACEHOLDER = re.compile(r"\$([A-Z][A-Z0-9_]*)")
 
 
 @dataclass(frozen=True, slots=True)
 class HostCommand:
-    """What one host runs: `env` is the whole environment, `argv[0]` the absolute path of the program."""
+    """What one host runs: `env` is the whole environment, `argv[0]` the absolute path of the program.
+
+    `affinity` (CPUs) and `memory_nodes` are what a unit of systemd holds all of it to; empty: nothing.
+    """
 
     host: str
     env: tuple[tuple[str, str], ...]
     argv: tuple[str, ...]
+    affinity: tuple[int, ...] = ()
+    memory_nodes: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,29 +79,37 @@ def render(
     """
     known = {"HEAD_IP": placement.head.address, "IFACE_NAME": node.interface}
     options, owned = _without_owned(argv[3:])
-    api_servers = int(owned.get("--api-server-count", "0")) or _default_api_servers(node, placement)
+    api_servers = api_server_count(argv, node, placement)
     backend = owned.get("--distributed-executor-backend", "")
     if backend and placement.hosts_per_rank == 1:  # else the placement writes it
         options += ["--distributed-executor-backend", backend]
-    words = [*options, *_parallel(node, placement), *_serving(node, placement, program, api_servers)]
+    words = [*options, *_parallel(node, placement), *_binding(node.pins)]
+    words += _serving(node, placement, program, api_servers)
     return HostCommand(
         host=node.host,
         env=tuple(
             sorted((key, _substitute(value, known)) for key, value in {**env, **_env(node, placement, program)}.items())
         ),
         argv=(program.vllm, "serve", program.model_dir, *(_substitute(word, known) for word in words)),
+        affinity=node.pins.affinity,
+        memory_nodes=node.pins.memory_nodes,
     )
 
 
 def api_server_count(argv: Sequence[str], node: Node, placement: Placement) -> int:
-    """API servers that `node` will run: the recipe's number, else vLLM's default for the mode, made explicit."""
+    """API servers that `node` will run: the number of `argv`, else what its cores bear, else vLLM's default."""
     if not node.serves:
         return 0
     _, owned = _without_owned(argv[3:])
-    return int(owned.get("--api-server-count", "0")) or _default_api_servers(node, placement)
+    return int(owned.get("--api-server-count", "0")) or node.api_servers or default_api_servers(node, placement)
 
 
-def _default_api_servers(node: Node, placement: Placement) -> int:
+def is_api_server_count_said(argv: Sequence[str]) -> bool:
+    return _without_owned(argv[3:])[1].get("--api-server-count", "0") != "0"
+
+
+def default_api_servers(node: Node, placement: Placement) -> int:
+    """What vLLM would choose for the mode."""
     if placement.load_balancing is LoadBalancing.HYBRID:
         return len(node.ranks)
     return placement.data_parallel_size
@@ -98,13 +118,15 @@ def _default_api_servers(node: Node, placement: Placement) -> int:
 def _without_owned(options: Sequence[str]) -> tuple[list[str], dict[str, str]]:
     kept: list[str] = []
     owned: dict[str, str] = {}
-    words = iter(options)
+    words, many = iter(options), False
     for word in words:
         name, equals, value = word.partition("=")
-        if name not in OWNED:
+        if name in OWNED:
+            many = not equals and OWNED[name] == MANY
+            if OWNED[name] == 1:
+                owned[name] = value if equals else next(words, "")
+        elif not (many := many and not word.startswith("-")):
             kept.append(word)
-        elif OWNED[name]:
-            owned[name] = value if equals else next(words, "")
     return kept, owned
 
 
@@ -139,6 +161,14 @@ def _spanning(node: Node, placement: Placement) -> list[str]:
     return words if node.serves else [*words, "--headless"]
 
 
+def _binding(pins: Pins) -> list[str]:
+    """Ask vLLM to bind, with the node (and the CPUs) of every worker said, so that it detects nothing."""
+    if pins.binding is not Binding.NUMA_BIND:
+        return []
+    words = ["--numa-bind", "--numa-bind-nodes", *map(str, pins.worker_nodes)]
+    return [*words, "--numa-bind-cpus", *map(format_list, pins.workers)] if pins.workers else words
+
+
 def _serving(node: Node, placement: Placement, program: Program, api_servers: int) -> list[str]:
     words = ["--served-model-name", program.served_name]
     if node.serves:
@@ -161,6 +191,8 @@ def _env(node: Node, placement: Placement, program: Program) -> dict[str, str]:
         # which we find what belongs to a deployment. This leaves it alone.
         "SPT_NOENV": "1",
     }
+    if node.pins.binding is Binding.THREADS:
+        env["VLLM_CPU_OMP_THREADS_BIND"] = "|".join(",".join(map(str, one)) for one in node.pins.workers)
     if len(placement.nodes) > 1:
         env |= {
             "VLLM_HOST_IP": node.address,

@@ -31,8 +31,9 @@ class Binding(StrEnum):
 class Pins:
     """Where the processes of one host belong, in CPUs: whole cores, no CPU twice.
 
-    The shares are empty where the cores are unknown or too few to give each process one. `worker_nodes`: the NUMA node
-    of each worker, one that has CPUs. `affinity` and `memory_nodes`: what the unit is held to, empty: nothing.
+    The shares are empty where nothing would hold the workers to them, or where the cores are unknown or too few to give
+    each process one. `worker_nodes`: the NUMA node of each worker, one that has CPUs; empty: not known of all.
+    `affinity` and `memory_nodes`: what the unit is held to, empty: nothing.
     """
 
     binding: Binding = Binding.NONE

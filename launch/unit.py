@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from inventory.facts.cpulist import format_list
 from inventory.quoting import quote, quote_all
 
 if TYPE_CHECKING:
@@ -21,12 +22,14 @@ TEMPLATES = Path(__file__).parent / "templates"
 
 @dataclass(frozen=True, slots=True)
 class UnitSettings:
-    """What the unit of one host needs beside its command."""
+    """What the unit of one host needs beside its command. `affinity`: CPUs; with `memory_nodes`, empty: nothing."""
 
     deployment: str
     generation: str
     directory: str  # of the generation, absolute
     user: str
+    affinity: tuple[int, ...] = ()
+    memory_nodes: tuple[int, ...] = ()
 
 
 # The engine keeps the pid of the shell that becomes it. Pid, start time and boot id name one process for ever.
@@ -95,5 +98,5 @@ def _environment() -> Environment:
         keep_trailing_newline=True,
         autoescape=False,  # noqa: S701  (unit files are not HTML; `word` and `path` quote for systemd)
     )
-    environment.filters |= {"word": systemd_quote, "path": systemd_path}
+    environment.filters |= {"word": systemd_quote, "path": systemd_path, "cpus": format_list}
     return environment
