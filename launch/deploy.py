@@ -149,7 +149,7 @@ def _assembled(found: Found, request: Request, hosts: Sequence[Host], facts: Map
     choice = choose(found, request, hosts, facts)
     name = request.name or choice.slug
     engines = engines_of(choice, hosts, facts, served_name=name)
-    decision = decide(choice, request, hosts, facts, {host: one.program for host, one in engines.items()})
+    decision = decide(choice, request, facts, {host: one.program for host, one in engines.items()})
     return assemble(decision, name, hosts, facts, engines)
 
 

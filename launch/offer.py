@@ -63,20 +63,14 @@ def _is_for(place: Place, name: str, hosts: int) -> bool:
 
 def refuse_unlaunchable(found: Found, place: Place, strategy: str) -> None:
     """Raise everything that forbids this choice whatever its command line is."""
+    raise_all([*impossible(found, place, strategy), *unlaunchable(found, place, strategy)])
+
+
+def impossible(found: Found, place: Place, strategy: str, *, typed: bool = False) -> list[BringupError]:
+    """What leaves nothing to plan. `typed`: the operator named the variant, and what contradicts it is bad input."""
     errors: list[BringupError] = []
     if not offered(place):
-        errors.append(_not_here(found, place))
-    errors += [
-        CheckFailed(
-            f"{found.id} runs from an image only, and this version of bringup launches none",
-            id="image-only",
-            observed=f"{one.why} ({one.source})",
-            required="a released wheel that has the model",
-            next_command="invoke recipes.show --model " + found.id.rpartition("/")[2].lower(),
-        )
-        for one in place.recipe.bringup.constraints
-        if one.image_only and applies(one, place, strategy)
-    ]
+        errors.append(_not_here(found, place, typed=typed))
     if place.recipe.model_id(place.variant_key) == UNKNOWN_MODEL:
         errors.append(
             BadInput(
@@ -87,18 +81,36 @@ def refuse_unlaunchable(found: Found, place: Place, strategy: str) -> None:
                 next_command=f"set model.model_id in {found.path}",
             )
         )
-    if missing := _missing_plugins(place.recipe):
-        errors.append(_needs_plugins(found, missing))
     if place.library.strategy(strategy).deploy_type == PD:
         errors.append(_needs_router(strategy))
-    raise_all(errors)
+    return errors
 
 
-def _not_here(found: Found, place: Place) -> CheckFailed:
-    return CheckFailed(
+def unlaunchable(found: Found, place: Place, strategy: str) -> list[BringupError]:
+    """What bringup does not launch itself, and people may."""
+    errors: list[BringupError] = [
+        CheckFailed(
+            f"{found.id} runs from an image only, and this version of bringup launches none",
+            id="image-only",
+            observed=f"{one.why} ({one.source})",
+            required="a released wheel that has the model",
+            next_command="invoke recipes.show --model " + found.id.rpartition("/")[2].lower(),
+        )
+        for one in place.recipe.bringup.constraints
+        if one.image_only and applies(one, place, strategy)
+    ]
+    if missing := _missing_plugins(place.recipe):
+        errors.append(_needs_plugins(found, missing))
+    return errors
+
+
+def _not_here(found: Found, place: Place, *, typed: bool) -> BringupError:
+    kind = BadInput if typed else CheckFailed
+    asked = f"--variant {place.variant_key} (typed), and " if typed else ""
+    return kind(
         f"{found.id} does not run on {place.hardware}",
         id="recipe.hardware",
-        observed=f"hosts are {place.hardware}; {_reason(place)}",
+        observed=f"{asked}hosts are {place.hardware} (the names of their GPUs); {_reason(place)} (the recipe)",
         required=f"one of {', '.join(_able(place)) or 'the hardware of the recipe'}",
         next_command="invoke recipes.list",
     )

@@ -5,8 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from inventory.errors import BadInput
+
+if TYPE_CHECKING:
+    from launch.settings import Setting
 
 DEFAULT_HTTP_PORT = 8000
 DEFAULT_RPC_PORT = 13345
@@ -20,6 +24,7 @@ class Request:
     """A deployment as asked for; None: to be decided. `overrides` maps check ids to the reason.
 
     `features`: to switch on, `name` or `name=mode`. `revision`: the commit of the weights, 40 hexadecimal digits.
+    `nodes`: how many of the hosts; None: all. `hardware`: what they must be. `settings`: options over the recipe's.
     """
 
     model: str
@@ -29,6 +34,9 @@ class Request:
     features: tuple[str, ...] = ()
     no_features: tuple[str, ...] = ()
     revision: str | None = None
+    nodes: int | None = None
+    hardware: str | None = None
+    settings: tuple[Setting, ...] = ()
     http_port: int = DEFAULT_HTTP_PORT
     rpc_port: int = DEFAULT_RPC_PORT
     ready_timeout_s: float = DEFAULT_READY_TIMEOUT_S

@@ -35,7 +35,7 @@ def decided(model: str, count: int, gpus: int, name: str, **wanted: str | None) 
     gang, asked = hosts(count), request(model, **wanted)
     seen = facts(gang, [gpus] * count, name)
     choice = choose(OURS.find(model), asked, gang, seen)
-    return decide(choice, asked, gang, seen, {host.name: PROGRAM for host in gang})
+    return decide(choice, asked, seen, {host.name: PROGRAM for host in gang})
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,8 @@ def test_tensor_by_pipeline_over_four_trays() -> None:
 def test_another_variant_than_the_default_is_said() -> None:
     decision = decided("qwen3.8-2.4t", 1, 8, "AMD Instinct MI355X")
     (variant,) = (one for one in decision.placement.reasons if one.decision == "variant")
-    assert (variant.chosen, variant.rule) == ("mxfp4", "Inferact/Qwen3.8-2.4T-A95B-MXFP4")
+    assert variant.chosen == "mxfp4"
+    assert ("default is not for this hardware", "1737 GB") in variant.numbers
 
 
 def test_a_renamed_value_is_put_right_and_said(tmp_path: Path) -> None:
@@ -94,7 +95,7 @@ def test_a_renamed_value_is_put_right_and_said(tmp_path: Path) -> None:
     found = Catalogue.of([tmp_path / "recipes"]).find("deepseek-v4-pro")
     gang, asked = hosts(2), request("deepseek-v4-pro")
     seen = facts(gang, [4, 4])
-    decision = decide(choose(found, asked, gang, seen), asked, gang, seen, {host.name: PROGRAM for host in gang})
+    decision = decide(choose(found, asked, gang, seen), asked, seen, {host.name: PROGRAM for host in gang})
     assert all("deep_gemm_mega_moe" in command.argv for command in decision.commands)
     assert [one for one in decision.placement.reasons if "deep_gemm_amxf4_mega_moe became" in one.chosen]
 

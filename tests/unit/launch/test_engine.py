@@ -64,7 +64,7 @@ def test_the_driver_is_asked_for_the_cuda_that_the_wheels_are_built_for() -> Non
     request = Request("gpt-oss-120b")
     choice = choose(CATALOGUE.find("gpt-oss-120b"), request, trays, seen)
     engines = engines_of(choice, trays, seen, served_name="m")
-    decision = decide(choice, request, trays, seen, {host: one.program for host, one in engines.items()})
+    decision = decide(choice, request, seen, {host: one.program for host, one in engines.items()})
     needs = assemble(decision, "m", trays, seen, engines).needs
     assert [one.gpu_runtime for one in needs.hosts] == ["13.0"]
 

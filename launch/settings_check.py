@@ -1,0 +1,98 @@
+"""Whether what the operator set can be had: against the hosts, the recipe's constraints, and other flags. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from inventory.errors import BadInput, BringupError, Several
+from launch.reasons import Reason
+from launch.resolve.constraints import unmet
+from launch.settings import contradiction, dest_of
+from launch.vllm_args.check import check
+from launch.vllm_args.parse import load, parse
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from launch.choice import Choice
+    from launch.command import HostCommand
+    from launch.placement import Placement
+    from launch.recipe import Feature
+    from launch.request import Request
+    from launch.settings import Setting
+
+SIZES: Mapping[str, str] = {
+    "tensor_parallel_size": "TP",
+    "pipeline_parallel_size": "PP",
+    "data_parallel_size": "DP",
+    "data_parallel_size_local": "DP on a host",
+}
+_SIZE_FLAGS = frozenset("--" + dest.replace("_", "-") for dest in SIZES) | {"-tp", "-pp", "-dp", "-dpl"}
+
+
+def why_settings(request: Request) -> Iterator[Reason]:
+    for one in request.settings:
+        value = "on" if one.value is None else one.value
+        yield Reason("option", f"{one.option} {value}", "as asked for, in place of the recipe's", source="--set")
+
+
+def refuse_unplaceable(request: Request, error: BringupError) -> None:
+    """A layout that was typed and that the hosts cannot bear is bad input: both sides are named."""
+    typed = [str(one) for one in request.settings if one.flag in _SIZE_FLAGS]
+    typed += [f"--strategy {request.strategy}"] if request.strategy else []
+    first = error.errors[0] if isinstance(error, Several) else error
+    if typed and first.id in {"gpu.count", "strategy-unsupported"}:
+        raise BadInput(
+            f"{' and '.join(typed)} contradicts the hosts",
+            id="override-contradicts",
+            observed=f"{', '.join(typed)} (typed), and {first.observed} on {first.host or 'the hosts'} (facts)",
+            required=first.required,
+            next_command=f"the same command without {typed[0]}",
+        ) from error
+
+
+def refuse_contradicted(choice: Choice, request: Request, command: HostCommand, placement: Placement) -> None:
+    """Refuse a setting that a feature which was asked for, a constraint, the layout or this vLLM contradicts."""
+    if not request.settings:
+        return
+    flags = load(choice.vllm)["flags"]
+    ours = {dest: one for one in request.settings if (dest := dest_of(one.flag, flags))}
+    _refuse_features(choice, request, ours)
+    _refuse_sizes(ours, placement)
+    parsed = parse(command.argv[1:], choice.vllm)
+    for miss in unmet(choice.place, choice.strategy, parsed):
+        dest = dest_of(miss.observed.removeprefix("no ").split(" ", 1)[0], flags)
+        if dest in ours:
+            raise contradiction(ours[dest], f"{miss.required}: {miss.why}", f"the recipe, after {miss.source}")
+    for refusal in check(command.argv[1:], dict(command.env), choice.vllm):
+        dest = dest_of(refusal.token.split(" ", 1)[0], flags)
+        if dest in ours and not refusal.warns:
+            raise contradiction(ours[dest], str(refusal), f"vLLM {choice.vllm}")
+
+
+def _refuse_features(choice: Choice, request: Request, ours: Mapping[str, Setting]) -> None:
+    for asked in request.features:
+        name, _, mode = asked.partition("=")
+        for word in _words(choice.found.recipe.features[name], mode):
+            dest = dest_of(word, load(choice.vllm)["flags"]) if word.startswith("-") else None
+            if dest is not None and dest in ours:
+                raise contradiction(ours[dest], f"--feature {asked}, which sets {word}", "typed; the recipe's features")
+
+
+def _words(feature: Feature, mode: str) -> Sequence[str]:
+    modes = feature.modes or {}
+    picked = [modes[mode]] if mode in modes else list(modes.values())
+    return [*feature.args, *(word for one in picked for word in one.args)]
+
+
+def _refuse_sizes(ours: Mapping[str, Setting], placement: Placement) -> None:
+    placed = {
+        "tensor_parallel_size": placement.tensor_parallel_size,
+        "pipeline_parallel_size": placement.pipeline_parallel_size,
+        "data_parallel_size": placement.data_parallel_size,
+        "data_parallel_size_local": len(placement.head.ranks),
+    }
+    for dest, size in placed.items():
+        if dest in ours and ours[dest].value != str(size):
+            raise contradiction(ours[dest], f"{SIZES[dest]} {size}", "the strategy on these hosts")
