@@ -134,6 +134,7 @@ class HostRequirements:
     weights: ExpectedWeights | None = None
     numa_bind: bool = False  # vLLM itself binds its workers
     gpu_memory_utilization: float | None = None
+    restart: str | None = None  # the unit's Restart=
 
 
 @dataclass(frozen=True, slots=True)

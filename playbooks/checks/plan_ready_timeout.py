@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from inventory.facts.host import HostFacts
+from playbooks.checks.base import Priority, gb, skip
+from playbooks.finding import Finding, Status
+from playbooks.requirements import HostRequirements, Requirements
+
+ID = "plan.ready_timeout"
+PRIORITY = Priority.P1
+WHY = "API servers give up while the engines still load, and leave processes on the GPUs"
+
+NAME = "VLLM_ENGINE_READY_TIMEOUT_S"
+DEFAULT_S = 600
+LARGE_BYTES = 200 * 10**9
+
+
+def check(_facts: Mapping[str, HostFacts], needs: Requirements) -> tuple[Finding, ...]:
+    rendered = [one for one in needs.hosts if one.env or one.argv]
+    if not rendered:
+        return (skip(ID, "", "the plan renders no command"),)
+    seconds = min(int(value) if (value := dict(one.env).get(NAME, "")).isdigit() else DEFAULT_S for one in rendered)
+    size = max(weights_bytes(one, needs) for one in rendered)
+    told = f"{NAME} is {seconds} s" + (", the default" if seconds == DEFAULT_S else "")
+    if seconds > DEFAULT_S or size <= LARGE_BYTES:
+        return (Finding(ID, Status.PASS, "", told),)
+    observed = f"{told}, for {gb(size)} of weights"
+    required = "an hour for the first start of a large model: its kernels are compiled too"
+    return (Finding(ID, Status.WARN, "", observed, required, f"put {NAME}: 3600 into the recipe's environment"),)
+
+
+def weights_bytes(one: HostRequirements, needs: Requirements) -> int:
+    """Bytes of the checkpoint, by its manifest or by the memory that the recipe says it takes; 0 when unknown."""
+    if one.weights and one.weights.files:
+        return sum(file.size for file in one.weights.files)
+    return int((needs.model.vram_minimum_gb or 0) * 10**9)
