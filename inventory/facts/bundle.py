@@ -8,6 +8,7 @@ from typing import TypeVar
 from inventory.facts.answers import Answers, first_line, unframe
 from inventory.facts.base import Maybe, Unknown, Why
 from inventory.facts.blocks import read_blocks
+from inventory.facts.context import read_context, read_numa_bind
 from inventory.facts.cpu import read_cpu
 from inventory.facts.deployments import read_deployments
 from inventory.facts.disks import read_file_systems
@@ -67,6 +68,15 @@ def read_answers(
 def attempt(read_subject: Callable[[Answers], Maybe[T]], answers: Answers) -> Maybe[T]:
     """A subject that came in a form that its reader does not know is unknown; the others are read."""
     try:
+        numa_bind=attempt(read_numa_bind, answers),
+        context=attempt(read_context, answers),
+        driver=attempt(read_driver, answers),
+        xids=attempt(read_xids, answers),
+        nvlink_errors=attempt(read_nvlink_errors, answers),
+        processes=attempt(read_processes, answers),
+        nccl=attempt(read_nccl, answers),
+        bridges=attempt(read_bridges, answers),
+        boot_arguments=attempt(read_arguments, answers),
         return read_subject(answers)
     except (ValueError, LookupError, TypeError, ArithmeticError) as error:
         return Unknown(Why.UNREADABLE, first_line(str(error).encode()) or type(error).__name__)

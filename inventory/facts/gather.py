@@ -40,6 +40,11 @@ SECTIONS: tuple[tuple[str, float], ...] = (
     ("state", 0.5),
     ("deployments", 0.5),
 )
+    ("context", 0.5),
+    ("names", 0.5),
+    ("weights", 1.0),
+    ("caches", 0.5),
+    ("docker", 0.5),
 OPINION = ("opinion", 0.5)
 PIECES = (
     "sh/items",
@@ -54,6 +59,11 @@ PIECES = (
     "sh/deployment_processes",
     "sh/state",
 )
+    "sh/context",
+    "sh/names",
+    "sh/weights",
+    "sh/caches",
+    "sh/docker",
 
 
 @dataclass(frozen=True, slots=True)

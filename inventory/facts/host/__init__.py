@@ -5,6 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from inventory.facts.base import NOT_ASKED, Maybe, Unknown, Why
+from inventory.facts.host.containers import Container, Docker, Image
+from inventory.facts.host.context import (
+    Device,
+    LaunchContext,
+    Leftover,
+    Pids,
+    SharedMemory,
+)
+from inventory.facts.host.driver import (
+    Bridge,
+    Driver,
+    Library,
+    Nccl,
+    NvlinkErrors,
+    Xid,
+)
 from inventory.facts.host.gpu import (
     NEAREST_FIRST,
     NO_HEALTH,
@@ -82,6 +98,9 @@ __all__ = (
 
 
 @dataclass(frozen=True, slots=True)
+    "LaunchContext",
+    "Leftover",
+    "Library",
 class HostFacts:
     """All facts of one host. `noise`: what the login printed around our answer (first 80 characters)."""
 
@@ -106,7 +125,22 @@ class HostFacts:
     limits: Maybe[Limits] = NOT_ASKED
     huge_pages: Maybe[HugePages] = NOT_ASKED
     fabric: Maybe[Fabric] = NOT_ASKED
-    numa_bind: Maybe[NumaBind] = NOT_ASKED
+    numa_bind: Maybe[NumaBind] = NOT_ASKED  # in the launch context
+    context: Maybe[LaunchContext] = NOT_ASKED
+    mounts: Maybe[tuple[Mount, ...]] = NOT_ASKED
+    names: Maybe[Names] = NOT_ASKED
+    proxies: Maybe[tuple[tuple[str, str], ...]] = NOT_ASKED  # variables of the login, without names and passwords
+    weight_folders: Maybe[tuple[WeightFolder, ...]] = NOT_ASKED
+    locks: Maybe[tuple[FileLock, ...]] = NOT_ASKED  # below weights and caches
+    caches: Maybe[Caches] = NOT_ASKED
+    docker: Maybe[Docker] = NOT_ASKED
+    driver: Maybe[Driver] = NOT_ASKED
+    xids: Maybe[tuple[Xid, ...]] = NOT_ASKED  # since boot, as far back as the log goes
+    nvlink_errors: Maybe[tuple[NvlinkErrors, ...]] = NOT_ASKED
+    processes: Maybe[tuple[Process, ...]] = NOT_ASKED  # on GPUs, of vLLM, and their ancestors
+    nccl: Maybe[tuple[Nccl, ...]] = NOT_ASKED
+    bridges: Maybe[tuple[Bridge, ...]] = NOT_ASKED  # above GPUs
+    boot_arguments: Maybe[str] = NOT_ASKED  # of the running kernel
 
     def file_system(self, path: str) -> Maybe[FileSystem]:
         """What `path` lies on; `path` must have been asked for. One on a server that hangs is unknown alone."""
