@@ -12,11 +12,9 @@ from typing import TYPE_CHECKING
 
 from inventory.errors import BringupError
 from launch.build import SYSTEMD, supervisor_of
-from launch.build import SYSTEMD, supervisor_of
 from launch.choice import Choice, choose
 from launch.command import HostCommand, Program, api_server_count, render
 from launch.layout import layout_of
-from launch.pinning import settled
 from launch.pinning import settled
 from launch.place import place
 from launch.placement import Placement
@@ -49,11 +47,8 @@ def decide(
     """Place the ranks and render every host's command."""
     said = _said(choice, request)
     placement = _placed(choice, request, facts, said[0].argv)
-    systemd = {host.name: supervisor_of(facts[host.name]) == SYSTEMD for host in choice.hosts}
-    placement = settled(placement, said[0].argv, facts, version=choice.vllm, systemd=systemd)
     notes = (*_notes(choice, said), *why_settings(request))
     placement = replace(placement, reasons=(*choice.reasons, *placement.reasons, *notes))
-    placement = _settled(choice, placement, facts, said[0].argv)
     by_name = {host.name: host for host in choice.hosts}
     commands, api_servers = [], {}
     for node in placement.nodes:
@@ -89,10 +84,10 @@ def _placed(choice: Choice, request: Request, facts: Mapping[str, HostFacts], ar
         raise
 
 
-def _settled(choice: Choice, placement: Placement, facts: Mapping[str, HostFacts], argv: Sequence[str]) -> Placement:
+def _settled(choice: Choice, placement: Placement, facts: Mapping[str, HostFacts], head: Translated) -> Placement:
     """With the API servers that the cores bear, and the processes pinned to them."""
     systemd = {host.name: supervisor_of(facts[host.name]) == SYSTEMD for host in choice.hosts}
-    return settled(placement, argv, facts, version=choice.vllm, systemd=systemd)
+    return settled(placement, head.argv, head.env, facts, version=choice.vllm, systemd=systemd)
 
 
 def _notes(choice: Choice, said: Sequence[Translated]) -> Iterator[Reason]:

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from launch.placement import Node, Placement
     from playbooks.requirements import Processes
 
-RULE = "a core for each process, with all its hardware threads, on the node of its GPU"
+RULE = "each process has a core with all its hardware threads, next to a GPU on its node"
+THREADS = "VLLM_CPU_OMP_THREADS_BIND"
 SOURCE = "vLLM: optimization and tuning, CPU resources"
 BINDER = "vLLM 0.33.0, vllm/utils/numa_utils.py"
 NUMA_POLICY_SINCE = 243
@@ -51,6 +52,7 @@ class Ground:
 def settled(
     placement: Placement,
     argv: Sequence[str],
+    env: Mapping[str, str],
     facts: Mapping[str, HostFacts],
     *,
     version: str,
@@ -59,7 +61,7 @@ def settled(
 ) -> Placement:
     """`placement` with the API servers and the pins of every host, and the reasons for both.
 
-    `argv`: the head's. `wanted` False: the operator wants nothing bound.
+    `argv`, `env`: the head's, by the recipe. `wanted` False: the operator wants nothing bound.
     """
     nodes, reasons = [], list(placement.reasons)
     for node in placement.nodes:
@@ -70,7 +72,7 @@ def settled(
         if wanted:
             api_servers = api_server_count(argv, counted, placement)
             pins, whys = pin(
-                counted, placement, here, api_servers=api_servers, version=version, systemd=systemd[node.host]
+                counted, placement, here, env, api_servers=api_servers, version=version, systemd=systemd[node.host]
             )
             counted, reasons = replace(counted, pins=pins), [*reasons, *whys]
         nodes.append(counted)
@@ -80,11 +82,18 @@ def settled(
 
 
 def pin(
-    node: Node, placement: Placement, facts: HostFacts, *, api_servers: int, version: str, systemd: bool
+    node: Node,
+    placement: Placement,
+    facts: HostFacts,
+    env: Mapping[str, str],
+    *,
+    api_servers: int,
+    version: str,
+    systemd: bool,
 ) -> tuple[Pins, tuple[Reason, ...]]:
     """The places of the processes of `node`, and why.
 
-    `version`: of vLLM. `systemd`: it will run them, else a plain process group does.
+    `env`: of the recipe. `version`: of vLLM. `systemd`: it will run them, else a plain process group does.
     """
     about = f"pinning of {node.host}"
     ground = _ground(node, placement, facts)
@@ -95,7 +104,7 @@ def pin(
     shares = _divided(ground, node, placement, counts, has_gpus=has_gpus)
     reasons = [_split(about, ground, counts, shares)]
     if not has_gpus:
-        pins, why = _threads(about, shares, facts)
+        pins, why = _threads(about, shares, facts, env)
     elif refusal := _no_numa_bind(ground, facts, version):
         pins, why = _unit(about, ground, facts, counts, refusal, systemd=systemd)
     else:
@@ -150,7 +159,7 @@ def _split(about: str, ground: Ground, counts: Processes, shares: Mapping[Proces
         ("processes", str(counts.total)),
     )
     if shares is not None:
-        return Reason(about, "there is a core for each process", RULE, numbers, SOURCE)
+        return Reason(about, "the cores suffice", RULE, numbers, SOURCE)
     if None in ground.homes:
         return Reason(about, "no division of cores", "the NUMA node of a GPU is unknown", numbers, "facts")
     rule = "a node has fewer cores than processes that belong to it"
@@ -230,16 +239,20 @@ def _leading_digits(text: str) -> Iterator[str]:
         yield character
 
 
-def _threads(about: str, shares: Mapping[Process, Cpus] | None, facts: HostFacts) -> tuple[Pins, Reason]:
+def _threads(
+    about: str, shares: Mapping[Process, Cpus] | None, facts: HostFacts, env: Mapping[str, str]
+) -> tuple[Pins, Reason]:
     source = "vLLM 0.33.0, vllm/utils/ompmultiprocessing.py"
+    if THREADS in env:
+        return Pins(), Reason(about, f"{THREADS}={env[THREADS]}", "as the recipe says", source="recipe")
     if shares is None:
         rule = "vLLM divides the CPUs among the threads of its workers by itself"
-        return Pins(), Reason(about, "VLLM_CPU_OMP_THREADS_BIND is left alone", rule, source=source)
+        return Pins(), Reason(about, f"{THREADS} is left alone", rule, source=source)
     if not is_known(facts.system) or facts.system.architecture not in THREADS_KNOWN_ON:
         rule = "how many threads of a core should compute is known for x86-64 and ARM alone"
-        return Pins(), Reason(about, "VLLM_CPU_OMP_THREADS_BIND is left alone", rule, source=source)
+        return Pins(), Reason(about, f"{THREADS} is left alone", rule, source=source)
     rule = "the workers compute: a thread on each of their cores, apart from API servers and engine cores"
-    return _with_shares(Binding.THREADS, shares), Reason(about, "VLLM_CPU_OMP_THREADS_BIND", rule, source=source)
+    return _with_shares(Binding.THREADS, shares), Reason(about, THREADS, rule, source=source)
 
 
 def _with_shares(binding: Binding, shares: Mapping[Process, Cpus] | None) -> Pins:
