@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING
 from inventory.errors import BringupError, CheckFailed, raise_all
 from launch import operate
 from launch.assemble import Assembly, assemble
-from launch.decide import choose, decide
-from launch.engine import engines_of
 from launch.gang import STOPPED, states_ahead
 from launch.gather import gather_all
+from launch.outline import launched
 from launch.supervise import read_state
 from launch.survey import survey
 from launch.watch import watch
@@ -146,11 +145,8 @@ def _gathered(fleet: Fleet) -> dict[str, HostFacts]:
 
 
 def _assembled(found: Found, request: Request, hosts: Sequence[Host], facts: Mapping[str, HostFacts]) -> Assembly:
-    choice = choose(found, request, hosts, facts)
-    name = request.name or choice.slug
-    engines = engines_of(choice, hosts, facts, served_name=name)
-    decision = decide(choice, request, facts, {host: one.program for host, one in engines.items()})
-    return assemble(decision, name, hosts, facts, engines)
+    one = launched(found, request, hosts, facts)
+    return assemble(one.decision, one.name, one.choice.hosts, facts, one.engines)
 
 
 def _checked(assembly: Assembly, request: Request, facts: Mapping[str, HostFacts]) -> tuple[Finding, ...]:
@@ -195,7 +191,7 @@ def _planned(assembly: Assembly, fleet: Fleet, seen: tuple[Finding, ...]) -> Pla
         steps = assembly.all_steps(transport.host)
         return read_states(steps, transport.run(probe_script(steps), timeout=PROBE_DEADLINE_S).text)
 
-    outcomes = fleet.each(one)
+    outcomes = fleet.each(one, assembly.gang.hosts)
     raise_all([outcome for outcome in outcomes.values() if isinstance(outcome, BringupError)])
     states = {host: dict(outcome) for host, outcome in outcomes.items() if not isinstance(outcome, BringupError)}
     return Plan(
