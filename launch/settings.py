@@ -39,21 +39,28 @@ WRITTEN_BY: Mapping[str, str] = {
     "data_parallel_start_rank": "the order of the hosts",
     "data_parallel_address": "the facts of the head",
     "master_addr": "the facts of the head",
-    "data_parallel_hybrid_lb": "--strategy",
-    "data_parallel_external_lb": "--strategy",
+    "data_parallel_hybrid_lb": "--load-balancing",
+    "data_parallel_external_lb": "--load-balancing",
+    "data_parallel_multi_port_external_lb": "--load-balancing",
+    "data_parallel_supervisor_port": "--port",
 }
 """Options that the plan writes from something else, and from what."""
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One option as typed, without its dashes; `value` None: a switch."""
+    """One option as typed, without its dashes; `value` None: a switch.
+
+    `typed`: the flag of ours that asked for it, with its value; empty: `--set`. `why`: what follows from it.
+    """
 
     name: str
     value: str | None = None
+    typed: str = ""
+    why: str = ""
 
     def __str__(self) -> str:
-        return "--set " + quote(self.name if self.value is None else f"{self.name}={self.value}")
+        return self.typed or "--set " + quote(self.name if self.value is None else f"{self.name}={self.value}")
 
     @property
     def flag(self) -> str:
@@ -128,7 +135,7 @@ def words(wanted: Sequence[Setting], version: str) -> list[str]:
         if dest in WRITTEN_BY:
             raise contradiction(one, f"the {one.flag} that the plan writes", WRITTEN_BY[dest])
         if dest in dests and "." not in one.name:
-            raise contradiction(one, str(dests[dest]), "--set")
+            raise contradiction(one, str(dests[dest]), "typed")
         dests[dest] = one
         found += _words(one, load(version)["options"].get(dest, {}))
     for refusal in parse(["model", *found], version).refusals:
@@ -181,7 +188,9 @@ def over(argv: Sequence[str], wanted: Sequence[str], version: str) -> tuple[str,
     return (*argv[:3], *kept, *_merged(wanted, dropped, flags))
 
 
-def _apart(options: Sequence[str], replaced: AbstractSet[str | None], flags: Mapping[str, str]) -> tuple[list[str], list[str]]:
+def _apart(
+    options: Sequence[str], replaced: AbstractSet[str | None], flags: Mapping[str, str]
+) -> tuple[list[str], list[str]]:
     """The words of the options that are replaced, and all others."""
     dropped: list[str] = []
     kept: list[str] = []

@@ -34,7 +34,8 @@ _SIZE_FLAGS = frozenset("--" + dest.replace("_", "-") for dest in SIZES) | {"-tp
 def why_settings(request: Request) -> Iterator[Reason]:
     for one in request.settings:
         value = "on" if one.value is None else one.value
-        yield Reason("option", f"{one.option} {value}", "as asked for, in place of the recipe's", source="--set")
+        rule = one.why or "as asked for, in place of the recipe's"
+        yield Reason("option", f"{one.option} {value}", rule, source=one.typed.split(" ", 1)[0] or "--set")
 
 
 def refuse_unplaceable(request: Request, error: BringupError) -> None:
