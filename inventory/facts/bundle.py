@@ -8,20 +8,30 @@ from typing import TypeVar
 from inventory.facts.answers import Answers, first_line, unframe
 from inventory.facts.base import Maybe, Unknown, Why
 from inventory.facts.blocks import read_blocks
+from inventory.facts.caches import read_caches
+from inventory.facts.containers import read_docker
 from inventory.facts.context import read_context, read_numa_bind
 from inventory.facts.cpu import read_cpu
 from inventory.facts.deployments import read_deployments
-from inventory.facts.disks import read_file_systems
+from inventory.facts.disks import read_file_systems, read_mounts
+from inventory.facts.gpu.bridges import read_bridges
+from inventory.facts.gpu.nccl import read_nccl
 from inventory.facts.gpu.none import read_gpus
+from inventory.facts.gpu.nvidia_driver import read_arguments, read_driver
 from inventory.facts.gpu.nvidia_services import read_fabric
+from inventory.facts.gpu.nvlink import read_nvlink_errors
+from inventory.facts.gpu.xid import read_xids
 from inventory.facts.host import HostFacts
 from inventory.facts.limits import read_huge_pages, read_limits
+from inventory.facts.names import read_names, read_proxies
 from inventory.facts.network import read_listeners, read_network
 from inventory.facts.numa import read_memory, read_numa
 from inventory.facts.opinion import read_flags, read_opinion
+from inventory.facts.processes import read_processes
 from inventory.facts.rdma import read_rdma
 from inventory.facts.software import read_software
 from inventory.facts.system import Sent, is_simulated, read_system
+from inventory.facts.weights import read_locks, read_weight_folders
 
 T = TypeVar("T")
 
@@ -62,14 +72,15 @@ def read_answers(
         limits=attempt(read_limits, answers),
         huge_pages=attempt(read_huge_pages, answers),
         fabric=attempt(read_fabric, answers),
-    )
-
-
-def attempt(read_subject: Callable[[Answers], Maybe[T]], answers: Answers) -> Maybe[T]:
-    """A subject that came in a form that its reader does not know is unknown; the others are read."""
-    try:
         numa_bind=attempt(read_numa_bind, answers),
         context=attempt(read_context, answers),
+        mounts=attempt(read_mounts, answers),
+        names=attempt(read_names, answers),
+        proxies=attempt(read_proxies, answers),
+        weight_folders=attempt(read_weight_folders, answers),
+        locks=attempt(read_locks, answers),
+        caches=attempt(read_caches, answers),
+        docker=attempt(read_docker, answers),
         driver=attempt(read_driver, answers),
         xids=attempt(read_xids, answers),
         nvlink_errors=attempt(read_nvlink_errors, answers),
@@ -77,6 +88,12 @@ def attempt(read_subject: Callable[[Answers], Maybe[T]], answers: Answers) -> Ma
         nccl=attempt(read_nccl, answers),
         bridges=attempt(read_bridges, answers),
         boot_arguments=attempt(read_arguments, answers),
+    )
+
+
+def attempt(read_subject: Callable[[Answers], Maybe[T]], answers: Answers) -> Maybe[T]:
+    """A subject that came in a form that its reader does not know is unknown; the others are read."""
+    try:
         return read_subject(answers)
     except (ValueError, LookupError, TypeError, ArithmeticError) as error:
         return Unknown(Why.UNREADABLE, first_line(str(error).encode()) or type(error).__name__)

@@ -13,6 +13,7 @@ FILE = re.compile(r"/infiniband/([^/\s]+)/(?:ports/(\d{1,3})/|device/)?([a-z_]+)
 GID = re.compile(r"/infiniband/([^/\s]+)/ports/(\d{1,3})/(gids|gid_attrs/types)/(\d{1,3}):(.*)")
 GID_VALUE = re.compile(r"[0-9a-fA-F]{4}(?::[0-9a-fA-F]{4}){7}")
 NO_GID = re.compile(r"[0:]*")
+DRIVER = re.compile(r"/infiniband/([^/\s]+)/device/uevent:DRIVER=(\S+)")
 NETDEV = re.compile(r"/infiniband/([^/\s]+)/device/net/(\S+)")
 
 
@@ -23,13 +24,11 @@ def read_rdma(answers: Answers) -> Maybe[tuple[RdmaDevice, ...]]:
         said = answers.text("rdma.ibstat")
         devices = () if isinstance(said, Unknown) else parse_ibstat(said)
         return devices or (() if text.why is Why.EMPTY else text)
-    netdevs, gids = answers.text("rdma.netdevs"), answers.text("rdma.gids")
-    return parse_devices(
-        text, "" if isinstance(netdevs, Unknown) else netdevs, "" if isinstance(gids, Unknown) else gids
-    )
+    more = [answers.text(name) for name in ("rdma.netdevs", "rdma.gids", "rdma.drivers")]
+    return parse_devices(text, *("" if isinstance(one, Unknown) else one for one in more))
 
 
-def parse_devices(text: str, netdevs: str, gids: str = "") -> tuple[RdmaDevice, ...]:
+def parse_devices(text: str, netdevs: str, gids: str = "", drivers: str = "") -> tuple[RdmaDevice, ...]:
     """From `path:line` of the files and the paths of the interfaces, in the order of the names' numbers."""
     own: dict[str, dict[str, str]] = {}
     ports: dict[str, dict[int, dict[str, str]]] = {}
@@ -41,6 +40,7 @@ def parse_devices(text: str, netdevs: str, gids: str = "") -> tuple[RdmaDevice, 
     for name, netdev in NETDEV.findall(netdevs):
         interfaces.setdefault(name, []).append(netdev)
     tables = gid_tables(gids)
+    modules = dict(DRIVER.findall(drivers))
     return tuple(
         device(
             name,
@@ -50,12 +50,15 @@ def parse_devices(text: str, netdevs: str, gids: str = "") -> tuple[RdmaDevice, 
                 for number, port in sorted(ports.get(name, {}).items())
             ),
             tuple(interfaces.get(name, ())),
+            modules.get(name, ""),
         )
         for name in sorted(own, key=by_number)
     )
 
 
-def device(name: str, files: dict[str, str], ports: tuple[RdmaPort, ...], netdevs: tuple[str, ...]) -> RdmaDevice:
+def device(
+    name: str, files: dict[str, str], ports: tuple[RdmaPort, ...], netdevs: tuple[str, ...], driver: str
+) -> RdmaDevice:
     node = files.get("numa_node", "")
     return RdmaDevice(
         name=name,
@@ -66,6 +69,7 @@ def device(name: str, files: dict[str, str], ports: tuple[RdmaPort, ...], netdev
         numa_node=int(node) if node.isdecimal() else None,
         netdevs=netdevs,
         ports=ports,
+        driver=driver,
     )
 
 

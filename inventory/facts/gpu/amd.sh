@@ -7,6 +7,8 @@ section_amd() {
     amd_status=$(sed -n 's/^amd.static //p' amd.status)
     [ "$amd_status" = 0 ] || amd_otherwise
     item kfd kfd_nodes
+    sed -n 's/.*"pid": *"*\([0-9]*\).*/\1/p' amd.process.out >.gpu-pids
+    [ "$amd_status" = 127 ] || item owners gpu_owners .gpu-pids
 }
 
 # Older tools have no JSON, or break while they write it.

@@ -11,7 +11,7 @@ from inventory.facts.gpu.nvidia_table import parse_table
 from inventory.facts.gpu.nvidia_text import parse_text
 from inventory.facts.gpu.nvidia_xml import parse_xml
 from inventory.facts.gpu.pci import NVIDIA, PciDevice, gpus_of
-from inventory.facts.gpu.quantity import parse_switch, parse_yes, told
+from inventory.facts.gpu.quantity import parse_count, parse_number, parse_switch, parse_yes, told
 from inventory.facts.gpu.topology import Affinity, Matrix, cpu_node, distances, parse_matrix
 from inventory.facts.host import Gpu, GpuHealth, Gpus, NumaNode
 from inventory.facts.system import is_simulated
@@ -125,6 +125,7 @@ def gpu_fact(index: int, one: NvidiaGpu, node: int | None, capability: str | Non
         mig_enabled=one.mig_enabled,
         processes=one.processes,
         health=health(one),
+        free_bytes=one.free_bytes,
     )
 
 
@@ -137,9 +138,34 @@ def health(one: NvidiaGpu) -> GpuHealth:
         recovery_action=one.recovery_action,
         compute_mode=one.compute_mode,
         addressing_mode=one.addressing_mode,
-        fabric_state=told(one.fabric_state or ""),
-        fabric_status=told(one.fabric_status or ""),
+        fabric_state=unless_absent(one.fabric_state),
+        fabric_status=unless_absent(one.fabric_status),
         fabric_clique=told(one.fabric_clique or ""),
         fabric_cluster=told(one.fabric_cluster or ""),
         mig_devices=one.mig_devices,
+        fabric_health=tuple((name, said) for name, said in one.fabric_health if told(said)),
+        peer_type=told(one.peer_type or ""),
+        remapped_rows=parse_count(one.remapped_rows or ""),
+        uncorrectable_errors=total(one.uncorrectable),
+        slowdowns=active(one.slowdowns),
+        power_limit_w=parse_number(one.power_limit or ""),
+        clock_max_mhz=parse_count((one.clock_max or "").removesuffix(" MHz")),
+        vbios=told(one.vbios or ""),
     )
+
+
+def unless_absent(said: str | None) -> str | None:
+    """`Not Supported` is an answer here: a GPU that should be in a fabric and is not. `N/A`: it belongs to none."""
+    return None if said is None or said.strip("[]") in {"", "N/A"} else said
+
+
+def total(counters: tuple[str, ...]) -> int | None:
+    """None where no counter has a number."""
+    numbers = [number for said in counters if (number := parse_count(said)) is not None]
+    return sum(numbers) if numbers else None
+
+
+def active(reasons: tuple[tuple[str, str], ...]) -> tuple[str, ...] | None:
+    """None where the tool tells of none of them."""
+    known = [(name, said) for name, said in reasons if said in {"Active", "Not Active"}]
+    return tuple(name for name, said in known if said == "Active") if known else None

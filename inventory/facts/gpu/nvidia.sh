@@ -1,11 +1,13 @@
 # shellcheck shell=sh
 # Each call that can take seconds is a section of its own.
 section_nvidia() {
-    item version cat /proc/driver/nvidia/version
+    item version cat "$sysroot/proc/driver/nvidia/version"
     item nodes ls /dev/nvidiactl /dev/nvidia0
     item xml nvidia_xml
     worked=$(sed -n '$s/^nvidia.xml //p' nvidia.status)
     [ "$worked" = 0 ] || [ "$worked" = 127 ] || nvidia_otherwise
+    sed -n 's,.*<pid>\([0-9]*\)</pid>.*,\1,p' .nvidia.xml >.gpu-pids
+    [ "$worked" = 127 ] || item owners gpu_owners .gpu-pids
 }
 
 # Without its longest part: hundreds of clock rates a GPU.
@@ -37,12 +39,25 @@ section_nvidia_topology() {
     item matrix nvidia-smi topo -m
 }
 
+section_nvidia_links() {
+    item errors nvidia-smi nvlink -e
+}
+
+# The whole domain as this host sees it; the service must take commands (IMEX_CMD_ENABLED).
+section_nvidia_imex() {
+    item domain nvidia-imex-ctl -N
+}
+
 section_nvidia_services() {
     item imex-nodes cat "$sysroot/etc/nvidia-imex/nodes_config.cfg"
     item imex-channels ls "$sysroot/dev/nvidia-caps-imex-channels"
     item container-toolkit nvidia-ctk --version
     item fabric-manager nv-fabricmanager --version
     item units nvidia_units
+    item devices grep -a imex "$sysroot/proc/devices"
+    case $(cat nvidia_services.units.out) in
+    *ActiveState=failed*) item manager-log journalctl -q -u nvidia-fabricmanager -b -o cat -n 40 --no-pager ;;
+    esac
 }
 
 # Nothing where systemd is not PID 1.

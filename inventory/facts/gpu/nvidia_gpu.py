@@ -35,12 +35,25 @@ class NvidiaGpu:
     fabric_status: str | None = None
     fabric_clique: str | None = None
     fabric_cluster: str | None = None
+    fabric_health: tuple[tuple[str, str], ...] = ()
+    peer_type: str | None = None
+    remapped_rows: str | None = None
+    uncorrectable: tuple[str, ...] = ()  # counters of ECC since the driver was loaded
+    slowdowns: tuple[tuple[str, str], ...] = ()  # reasons and whether they are active
+    power_limit: str | None = None
+    clock_max: str | None = None
+    vbios: str | None = None
+    free: str | None = None
     processes: tuple[GpuProcess, ...] = ()
 
     @property
     def memory_bytes(self) -> int | None:
         """None for unified memory, which belongs to the host."""
         return parse_bytes(self.memory or "", unit="MiB")
+
+    @property
+    def free_bytes(self) -> int | None:
+        return parse_bytes(self.free or "", unit="MiB")
 
     @property
     def mig_enabled(self) -> bool | None:

@@ -6,10 +6,12 @@ import re
 
 from inventory.facts.answers import Answers, Item
 from inventory.facts.base import Maybe, Unknown
+from inventory.facts.gpu.imex import read_domain
 from inventory.facts.host import Fabric
 
 MANAGER, IMEX = "nvidia-fabricmanager.service", "nvidia-imex.service"
 VERSION = re.compile(r"\d+(?:\.\d+)+")
+COMPLAINT = re.compile(r"don't match|error|fail|NV_WARN|NV_ERR|abort", re.IGNORECASE)
 CHANNEL = re.compile(r"(?m)^channel(\d{1,6})$")
 
 
@@ -26,7 +28,21 @@ def read_fabric(answers: Answers) -> Maybe[Fabric]:
         imex=units.get(IMEX),
         imex_nodes=parse_nodes(answers.item("nvidia_services.imex-nodes")),
         imex_channels=parse_channels(answers.item("nvidia_services.imex-channels")),
+        manager_says=complaint_of_manager(answers.item("nvidia_services.manager-log")),
+        imex_device=has_imex_device(answers.item("nvidia_services.devices")),
+        imex_domain=read_domain(answers.item("nvidia_imex.domain")),
     )
+
+
+def complaint_of_manager(item: Maybe[Item]) -> str | None:
+    """The last line of the fabric manager's log that complains."""
+    lines = [] if isinstance(item, Unknown) else [line.strip() for line in item.text.splitlines()]
+    return next((line[:300] for line in reversed(lines) if COMPLAINT.search(line)), None)
+
+
+def has_imex_device(item: Maybe[Item]) -> bool | None:
+    """`grep` over /proc/devices: status 1 is no such device, 2 a file that cannot be read."""
+    return None if isinstance(item, Unknown) or item.status > 1 else "nvidia-caps-imex-channels" in item.text
 
 
 def read_toolkit(answers: Answers) -> str | None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from inventory.facts.base import Maybe, Unknown, Why
 from inventory.facts.gpu.nvidia_gpu import NvidiaAnswer, NvidiaGpu, pci_address, process
+from inventory.facts.gpu.nvidia_xml import SLOWDOWNS
 from inventory.facts.gpu.quantity import told
 from inventory.facts.host import GpuProcess
 
@@ -101,8 +102,37 @@ def text_gpu(block: Block) -> NvidiaGpu:
         fabric_status=block.get("Fabric", "Status"),
         fabric_clique=block.get("Fabric", "CliqueId"),
         fabric_cluster=block.get("Fabric", "ClusterUUID"),
+        fabric_health=fabric_health(block),
+        peer_type=block.get("Platform Info", "Peer Type"),
+        remapped_rows=block.get("Remapped Rows", "Uncorrectable Error"),
+        uncorrectable=uncorrectable(block),
+        slowdowns=slowdowns(block),
+        power_limit=block.get("GPU Power Readings", "Current Power Limit")
+        or block.get("GPU Power Readings", "Power Limit")
+        or block.get("Power Readings", "Power Limit"),
+        clock_max=block.get("Max Clocks", "SM"),
+        vbios=block.get("VBIOS Version"),
+        free=block.get("FB Memory Usage", "Free"),
         processes=tuple(one for one in map(text_process, block.processes) if one),
     )
+
+
+def fabric_health(block: Block) -> tuple[tuple[str, str], ...]:
+    """The labels as the XML has them: `Route Recovery in progress` is route_recovery_in_progress."""
+    found = ((path[2], value) for path, value in block.values.items() if path[:2] == ("Fabric", "Health") and path[2:])
+    return tuple((label.lower().replace(" ", "_"), value) for label, value in found)
+
+
+def uncorrectable(block: Block) -> tuple[str, ...]:
+    volatile = {path[1:]: value for path, value in block.values.items() if path[:2] == ("ECC Errors", "Volatile")}
+    own = tuple(value for path, value in volatile.items() if "Uncorrectable" in path[-1])
+    return own or tuple(value for path, value in volatile.items() if path[1:] == ("Double Bit", "Total"))
+
+
+def slowdowns(block: Block) -> tuple[tuple[str, str], ...]:
+    headings = ("Clocks Event Reasons", "Clocks Throttle Reasons")
+    told = {path[-1].lower().replace(" ", "_"): value for path, value in block.values.items() if path[0] in headings}
+    return tuple((name, told[name]) for name in SLOWDOWNS if name in told)
 
 
 def text_process(fields: Mapping[str, str]) -> GpuProcess | None:

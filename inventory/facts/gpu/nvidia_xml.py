@@ -9,6 +9,8 @@ from inventory.facts.base import Maybe, Unknown, Why
 from inventory.facts.gpu.nvidia_gpu import NvidiaAnswer, NvidiaGpu, pci_address, process
 from inventory.facts.gpu.quantity import told
 
+SLOWDOWNS = ("hw_slowdown", "hw_thermal_slowdown", "hw_power_brake_slowdown", "sw_thermal_slowdown")
+"""What is wrong with cooling or power. A cap on power that was set (sw_power_cap) is not among them."""
 DTD = re.compile(r"<!DOCTYPE nvidia_smi_log SYSTEM \"nvsmi_device_(v\d{1,3})\.dtd\">")
 
 
@@ -48,6 +50,25 @@ def printed(element: ET.Element, path: str) -> str | None:
     return None if text is None else text.strip()
 
 
+def uncorrectable(element: ET.Element) -> tuple[str, ...]:
+    """The volatile counters of uncorrectable errors; older drivers have a sum for double bits instead."""
+    volatile = element.find("ecc_errors/volatile")
+    if volatile is None:
+        return ()
+    own = tuple((one.text or "").strip() for one in volatile if "uncorrectable" in one.tag)
+    return own or tuple((one.text or "").strip() for one in volatile.findall("double_bit/total"))
+
+
+def slowdowns(element: ET.Element) -> tuple[tuple[str, str], ...]:
+    """Of `clocks_event_reasons`, which older drivers call `clocks_throttle_reasons`."""
+    told = {
+        one.tag.partition("_reason_")[2]: (one.text or "").strip()
+        for name in ("clocks_event_reasons", "clocks_throttle_reasons")
+        for one in element.findall(f"{name}/*")
+    }
+    return tuple((name, told[name]) for name in SLOWDOWNS if name in told)
+
+
 def xml_gpu(element: ET.Element) -> NvidiaGpu:
     """`fb_memory_usage` directly below the GPU is its own; those below `mig_devices` are slices of it."""
     processes = (
@@ -72,5 +93,16 @@ def xml_gpu(element: ET.Element) -> NvidiaGpu:
         fabric_status=printed(element, "fabric/status"),
         fabric_clique=printed(element, "fabric/cliqueId"),
         fabric_cluster=printed(element, "fabric/clusterUuid"),
+        fabric_health=tuple((one.tag, (one.text or "").strip()) for one in element.findall("fabric/health/*")),
+        peer_type=printed(element, "platformInfo/peer_type"),
+        remapped_rows=printed(element, "remapped_rows/remapped_row_unc"),
+        uncorrectable=uncorrectable(element),
+        slowdowns=slowdowns(element),
+        power_limit=printed(element, "gpu_power_readings/current_power_limit")
+        or printed(element, "gpu_power_readings/enforced_power_limit")
+        or printed(element, "power_readings/power_limit"),
+        clock_max=printed(element, "max_clocks/sm_clock"),
+        vbios=printed(element, "vbios_version"),
+        free=printed(element, "fb_memory_usage/free"),
         processes=tuple(one for one in processes if one),
     )

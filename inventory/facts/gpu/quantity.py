@@ -41,6 +41,17 @@ def parse_bytes(text: str, *, unit: str = "") -> int | None:
     return int(match[1]) * scale + int(float(f"0.{match[2] or 0}") * scale)
 
 
+def parse_count(text: str) -> int | None:
+    """A whole number; None for anything else."""
+    return int(text) if re.fullmatch(r"\d{1,18}", text.strip()) else None
+
+
+def parse_number(text: str) -> float | None:
+    """`700.00` in `700.00 W`; None where there is no number."""
+    match = re.match(r"\s*(\d{1,9}(?:\.\d{1,6})?)(?: |$)", text)
+    return float(match[1]) if match else None
+
+
 def parse_switch(text: str) -> bool | None:
     """`Enabled` or `Disabled`; None for anything else."""
     return {"enabled": True, "disabled": False}.get(text.strip().lower())

@@ -29,7 +29,10 @@ from inventory.facts.host.gpu import (
     GpuHealth,
     GpuProcess,
     Gpus,
+    ImexDomain,
+    ImexNode,
     Link,
+    Process,
 )
 from inventory.facts.host.machine import (
     Cpu,
@@ -45,9 +48,11 @@ from inventory.facts.host.network import (
     Gid,
     Interface,
     Listener,
+    Names,
     Network,
     RdmaDevice,
     RdmaPort,
+    Resolved,
     Route,
 )
 from inventory.facts.host.software import (
@@ -59,16 +64,28 @@ from inventory.facts.host.software import (
 )
 from inventory.facts.host.storage import (
     Block,
+    Caches,
+    FileLock,
     FileSystem,
+    Mount,
+    StoredFile,
+    WeightFolder,
 )
 
 __all__ = (
     "NEAREST_FIRST",
     "NO_HEALTH",
     "Block",
+    "Bridge",
+    "Caches",
+    "Container",
     "Cpu",
+    "Device",
+    "Docker",
+    "Driver",
     "Environment",
     "Fabric",
+    "FileLock",
     "FileSystem",
     "Gid",
     "Gpu",
@@ -77,30 +94,44 @@ __all__ = (
     "Gpus",
     "HostFacts",
     "HugePages",
+    "Image",
+    "ImexDomain",
+    "ImexNode",
     "Interface",
+    "LaunchContext",
+    "Leftover",
+    "Library",
     "Limit",
     "Limits",
     "Link",
     "Listener",
     "Memory",
+    "Mount",
+    "Names",
+    "Nccl",
     "Network",
     "NumaBind",
     "NumaNode",
+    "NvlinkErrors",
+    "Pids",
+    "Process",
     "RdmaDevice",
     "RdmaPort",
+    "Resolved",
     "Route",
     "RunningDeployment",
     "SecondOpinion",
+    "SharedMemory",
     "Software",
+    "StoredFile",
     "System",
+    "WeightFolder",
     "Weights",
+    "Xid",
 )
 
 
 @dataclass(frozen=True, slots=True)
-    "LaunchContext",
-    "Leftover",
-    "Library",
 class HostFacts:
     """All facts of one host. `noise`: what the login printed around our answer (first 80 characters)."""
 

@@ -14,6 +14,17 @@ class GpuProcess:
 
 
 @dataclass(frozen=True, slots=True)
+class Process:
+    """A process on a GPU, an ancestor of one, or one of vLLM: of what the process table says a line each."""
+
+    pid: int
+    parent: int
+    user: str
+    started: str  # as ps prints it
+    command: str  # at most 160 characters
+
+
+@dataclass(frozen=True, slots=True)
 class GpuHealth:
     """What else the vendor's tool tells of a GPU; None where it does not. Texts are as printed."""
 
@@ -24,11 +35,19 @@ class GpuHealth:
     recovery_action: str | None = None  # "None", "Reset", "Reboot", "Drain P2P", ...
     compute_mode: str | None = None
     addressing_mode: str | None = None  # "ATS", "HMM", "None"
-    fabric_state: str | None = None  # "Completed" when the NVLink fabric took the GPU in
+    fabric_state: str | None = None  # "Completed" when the NVLink fabric took the GPU in; None: N/A
     fabric_status: str | None = None
     fabric_clique: str | None = None
     fabric_cluster: str | None = None
     mig_devices: int = 0
+    fabric_health: tuple[tuple[str, str], ...] = ()  # each entry and what it says: ("bandwidth", "Full")
+    peer_type: str | None = None  # "Switch Connected", "Direct Connected"
+    remapped_rows: int | None = None  # of memory, for uncorrectable errors, in the GPU's life
+    uncorrectable_errors: int | None = None  # of memory and caches, since the driver was loaded
+    slowdowns: tuple[str, ...] | None = None  # that are active: hw_slowdown, sw_thermal_slowdown, ...
+    power_limit_w: float | None = None
+    clock_max_mhz: int | None = None  # of the SMs
+    vbios: str | None = None
 
 
 NO_HEALTH = GpuHealth()
@@ -46,6 +65,7 @@ class Gpu:
     mig_enabled: bool | None
     processes: tuple[GpuProcess, ...]
     health: GpuHealth = NO_HEALTH
+    free_bytes: int | None = None  # now, as the tool tells
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,3 +115,23 @@ class Fabric:
     imex: str | None  # nvidia-imex: NVLink to GPUs of other hosts
     imex_nodes: tuple[str, ...] | None  # as nodes_config.cfg names them; None: it could not be read
     imex_channels: tuple[int, ...] | None  # in /dev/nvidia-caps-imex-channels; None: it could not be read
+    manager_says: str | None = None  # the last line of its log that complains
+    imex_device: bool | None = None  # the kernel knows the device class of IMEX channels (/proc/devices)
+    imex_domain: ImexDomain | None = None  # what nvidia-imex-ctl says; None: it does not
+
+
+@dataclass(frozen=True, slots=True)
+class ImexNode:
+    index: int
+    address: str
+    state: str  # READY, UNAVAILABLE, ...
+    version: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ImexDomain:
+    """The domain as one of its nodes sees it. `broken`: pairs (from, to, symbol) whose symbol is not C."""
+
+    state: str  # UP, DEGRADED, DOWN; or the state of this one node where no more was told
+    nodes: tuple[ImexNode, ...] = ()
+    broken: tuple[tuple[int, int, str], ...] = ()

@@ -7,6 +7,7 @@ section_rdma() {
         "$devices"/*/ports/*/link_layer "$devices"/*/device/numa_node
     [ -n "$sysroot" ] || [ -d "$devices" ] || item ibstat ibstat
     item netdevs rdma_netdevs
+    item drivers grep -a -s '^DRIVER=' /dev/null "$devices"/*/device/uevent
     item gids values "$devices"/*/ports/*/gids/[0-9] "$devices"/*/ports/*/gids/1[0-5] \
         "$devices"/*/ports/*/gid_attrs/types/[0-9] "$devices"/*/ports/*/gid_attrs/types/1[0-5]
 }
