@@ -9,7 +9,7 @@ from playbooks.requirements import HostRequirements, Requirements
 
 ID = "plan.ready_timeout"
 PRIORITY = Priority.P1
-WHY = "API servers give up while the engines still load, and leave processes on the GPUs"
+WHY = "the API servers give up while the engines still load, and leave processes on the GPUs"
 
 NAME = "VLLM_ENGINE_READY_TIMEOUT_S"
 DEFAULT_S = 600

@@ -9,7 +9,7 @@ from playbooks.requirements import Requirements
 
 ID = "plan.vllm_port"
 PRIORITY = Priority.P0
-WHY = "VLLM_PORT is where vLLM begins to look for its own ports: all ranks of a host then race for the same ones"
+WHY = "from VLLM_PORT on vLLM looks for its own ports: all ranks of a host then race for the same ones"
 
 
 def check(_facts: Mapping[str, HostFacts], needs: Requirements) -> tuple[Finding, ...]:
