@@ -23,7 +23,7 @@ from launch.flags import HELP
 sys.dont_write_bytecode = bool(os.environ.get("PYTHONDONTWRITEBYTECODE"))
 
 CHOICE = (
-    *("model", "hosts", "name", "variant", "strategy", "feature", "no_feature", "revision"),
+    *("model", "hosts", "name", "variant", "strategy", "load_balancing", "feature", "no_feature", "revision"),
     *("port", "rpc_port", "recipes", "inventory"),
 )
 """Flags of every verb that decides a launch."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from inventory.facts.base import is_known
 from launch.command import api_server_count, default_api_servers, is_api_server_count_said
+from launch.placement import LoadBalancing
 from launch.processes import processes_of
 from launch.reasons import Reason
 
@@ -26,6 +27,8 @@ def api_servers_of(
     if not node.serves:
         return None, None
     usual = default_api_servers(node, placement)
+    if placement.load_balancing is LoadBalancing.EXTERNAL:
+        return None, Reason(about, str(usual), "external load balancing has one for each rank", source=SOURCE)
     if is_api_server_count_said(argv):
         said = api_server_count(argv, node, placement)
         return None, Reason(about, str(said), "as the recipe or --set says", _numbers(usual))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from inventory.facts.base import is_known
 from launch.generation import Generation, Member
+from launch.placement import LoadBalancing
 from launch.requirements import ports_of
 from launch.supervise import state_step
 from launch.unit import UnitSettings, command_file, unit_file
@@ -76,6 +77,7 @@ def generation_of(decision: Decision, name: str, runners: Mapping[str, Runner]) 
             ranks=placement.engine_cores(node),
             python=runners[node.host].python,
             supervisor=runners[node.host].supervisor,
+            servers=len(node.ranks) if placement.load_balancing is LoadBalancing.EXTERNAL else 1,
         )
         for node in placement.nodes
     )

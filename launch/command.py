@@ -27,6 +27,10 @@ OWNED: Mapping[str, int] = {
     "--data-parallel-address": 1,
     "--data-parallel-rpc-port": 1,
     "--data-parallel-hybrid-lb": 0,
+    "--data-parallel-external-lb": 0,
+    "--data-parallel-multi-port-external-lb": 0,
+    "--data-parallel-supervisor-port": 1,
+    "--data-parallel-rank": 1,
     "--headless": 0,
     "--nnodes": 1,
     "--node-rank": 1,
@@ -100,6 +104,8 @@ def api_server_count(argv: Sequence[str], node: Node, placement: Placement) -> i
     """API servers that `node` will run: the number of `argv`, else what its cores bear, else vLLM's default."""
     if not node.serves:
         return 0
+    if placement.load_balancing is LoadBalancing.EXTERNAL:
+        return len(node.ranks)  # vLLM has one for each rank, and no other number
     _, owned = _without_owned(argv[3:])
     return int(owned.get("--api-server-count", "0")) or node.api_servers or default_api_servers(node, placement)
 
@@ -110,7 +116,7 @@ def is_api_server_count_said(argv: Sequence[str]) -> bool:
 
 def default_api_servers(node: Node, placement: Placement) -> int:
     """What vLLM would choose for the mode."""
-    if placement.load_balancing is LoadBalancing.HYBRID:
+    if placement.load_balancing in {LoadBalancing.HYBRID, LoadBalancing.EXTERNAL}:
         return len(node.ranks)
     return placement.data_parallel_size
 
@@ -142,6 +148,8 @@ def _parallel(node: Node, placement: Placement) -> list[str]:
     words += ["--data-parallel-size-local", str(len(node.ranks))]
     words += ["--data-parallel-address", placement.head.address]
     words += ["--data-parallel-rpc-port", str(placement.rpc_port)]
+    if placement.load_balancing is LoadBalancing.EXTERNAL:
+        return words + _external(node, placement)
     hybrid = placement.load_balancing is LoadBalancing.HYBRID
     if hybrid:
         words.append("--data-parallel-hybrid-lb")
@@ -151,6 +159,14 @@ def _parallel(node: Node, placement: Placement) -> list[str]:
     if not node.serves:
         words.append("--headless")
     return words
+
+
+def _external(node: Node, placement: Placement) -> list[str]:
+    """A server for every rank. Several of one host are children of one process, which gives each its port and GPUs."""
+    if placement.supervisor_port is None:
+        return ["--data-parallel-external-lb", "--data-parallel-rank", str(node.start_rank)]
+    words = ["--data-parallel-multi-port-external-lb", "--data-parallel-start-rank", str(node.start_rank)]
+    return [*words, "--data-parallel-supervisor-port", str(placement.supervisor_port)]
 
 
 def _spanning(node: Node, placement: Placement) -> list[str]:
@@ -173,7 +189,8 @@ def _serving(node: Node, placement: Placement, program: Program, api_servers: in
     words = ["--served-model-name", program.served_name]
     if node.serves:
         words += ["--host", "0.0.0.0", "--port", str(placement.http_port)]  # noqa: S104  (it is a public endpoint)
-        words += ["--api-server-count", str(api_servers)]
+        each = 1 if placement.load_balancing is LoadBalancing.EXTERNAL else api_servers
+        words += ["--api-server-count", str(each)]
     return words
 
 

@@ -134,7 +134,7 @@ def _start_and_prove(prepared: Prepared, fleet: Fleet, report: Report, start: Ca
         report.say(
             f"{answer.endpoint.url} on {answer.endpoint.host}: {answer.text!r} in {answer.seconds} s", style="green"
         )
-    report.say(f"{gang.name} is serving on {', '.join(one.url for one in gang.members if one.url)}", style="green")
+    report.say(f"{gang.name} is serving on {', '.join(url for one in gang.members for url in one.urls)}", style="green")
     report.say(f"next: invoke status {gang.flags}")
 
 

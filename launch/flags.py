@@ -7,6 +7,7 @@ HELP = {
     "name": "name of the deployment; default: the recipe's, later the only one that is there",
     "variant": "variant of the recipe; default: the one that the hosts can run",
     "strategy": "layout of the recipe: single_node_tp, multi_node_dep, ...",
+    "load-balancing": "endpoints of data-parallel ranks: internal (one), hybrid (one a host), external (one a rank)",
     "feature": "features to switch on, separated by commas: spec_decoding, or one mode of it: spec_decoding=mtp",
     "no-feature": "features to leave out that the recipe switches on",
     "revision": "commit of the weights, 40 hexadecimal digits; default: the one that the recipe pins",

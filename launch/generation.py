@@ -22,7 +22,10 @@ FORMAT_VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One host of the gang. `url` is its public endpoint, empty for a headless host."""
+    """One host of the gang. `url` is its public endpoint, empty for a headless host.
+
+    `servers`: more than 1 where every rank has an endpoint of its own, on the ports from that of `url` on.
+    """
 
     host: str
     url: str
@@ -30,6 +33,12 @@ class Member:
     ranks: int  # 0: it holds workers of the head's rank
     python: str  # of the engine's environment, absolute
     supervisor: str  # systemd or process-group
+    servers: int = 1
+
+    @property
+    def urls(self) -> tuple[str, ...]:
+        base, _, port = self.url.rpartition(":")
+        return tuple(f"{base}:{int(port) + server}" for server in range(self.servers)) if self.url else ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from launch.decide import Choice
     from launch.request import Request
 
-EXTERNAL = ("data_parallel_external_lb", "data_parallel_rank", "data_parallel_multi_port_external_lb")
+EXTERNAL = ("data_parallel_external_lb", "data_parallel_rank")
+MULTI_PORT = "data_parallel_multi_port_external_lb"
 
 
 def layout_of(choice: Choice, request: Request, argv: Sequence[str], hosts: int) -> Layout:
@@ -28,10 +29,10 @@ def layout_of(choice: Choice, request: Request, argv: Sequence[str], hosts: int)
     spanned = number(values, "nnodes")
     _refuse(choice, values, spanned, hosts, tensor * pipeline)
     local = values.get("data_parallel_size_local") or values.get("data_parallel_size") or 1
-    internal = choice.found.library.strategy(choice.strategy).bringup.load_balancing == "internal"
-    hybrid = bool(values.get("data_parallel_hybrid_lb")) and not internal
+    if _is_one_process_per_rank(values):  # as the command of one rank has it
+        local = number(values, "data_parallel_size") // hosts
     return Layout(
-        load_balancing=LoadBalancing.HYBRID if hybrid else LoadBalancing.INTERNAL,
+        load_balancing=_balancing(choice, request, values),
         tensor_parallel_size=tensor,
         ranks_per_host=int(local),
         http_port=request.http_port,
@@ -39,6 +40,35 @@ def layout_of(choice: Choice, request: Request, argv: Sequence[str], hosts: int)
         needs_gpus=choice.hardware != CPU,
         pipeline_parallel_size=pipeline,
         hosts_per_rank=spanned,
+    )
+
+
+def _balancing(choice: Choice, request: Request, values: Mapping[str, Any]) -> LoadBalancing:
+    """How the ranks are reached: as the operator wants, else as our strategy says, else as the command does."""
+    said = request.load_balancing or choice.found.library.strategy(choice.strategy).bringup.load_balancing
+    if _is_one_process_per_rank(values) or values.get(MULTI_PORT):
+        found = LoadBalancing.EXTERNAL
+    else:
+        found = LoadBalancing.HYBRID if values.get("data_parallel_hybrid_lb") else LoadBalancing.INTERNAL
+    balancing = LoadBalancing(request.load_balancing or (said if said == "internal" else found))
+    if request.load_balancing and number(values, "data_parallel_size") == 1:
+        raise _unsuited(choice, "one rank: nothing is balanced", f"--load-balancing {balancing}")
+    if balancing is LoadBalancing.EXTERNAL and choice.found.recipe.model.architecture == "dense":
+        raise _unsuited(choice, "the model is dense, and vLLM has external load balancing for mixtures of experts only")
+    return balancing
+
+
+def _is_one_process_per_rank(values: Mapping[str, Any]) -> bool:
+    return any(values.get(dest, False) is not False for dest in EXTERNAL)  # rank 0 is one too
+
+
+def _unsuited(choice: Choice, observed: str, without: str = "--load-balancing external") -> BadInput:
+    return BadInput(
+        f"{choice.strategy} has no such load balancing",
+        id="strategy-unsupported",
+        observed=observed,
+        required="data-parallel ranks of a mixture of experts for external load balancing, several ranks for any",
+        next_command=f"the same command without {without}; or a deployment of its own on each host",
     )
 
 
@@ -63,10 +93,6 @@ def _refuse(choice: Choice, values: Mapping[str, Any], spanned: int, hosts: int,
 def _reasons(values: Mapping[str, Any], spanned: int, hosts: int, world: int) -> Iterator[tuple[bool, str]]:
     ranks = number(values, "data_parallel_size")
     yield (
-        any(values.get(dest, False) is not False for dest in EXTERNAL),  # rank 0 is one too
-        "external load balancing: each rank is a server of its own; hybrid has an endpoint a host for the same ranks",
-    )
-    yield (
         "ray" in {values.get("data_parallel_backend"), values.get("distributed_executor_backend")},
         "Ray starts ranks through its own cluster on the hosts, which nothing here installs, watches or stops",
     )
@@ -76,5 +102,7 @@ def _reasons(values: Mapping[str, Any], spanned: int, hosts: int, world: int) ->
     )
     yield spanned not in {1, hosts}, f"one rank over {spanned} hosts, and there are {hosts}"
     yield world % spanned != 0, f"a rank of {world} GPUs cannot be divided over {spanned} hosts"
-    one_host = spanned == 1 and not values.get("data_parallel_size_local")
+    per_rank = _is_one_process_per_rank(values)
+    yield per_rank and ranks % hosts != 0, f"{ranks} ranks, a process each, cannot be divided over {hosts} hosts"
+    one_host = spanned == 1 and not values.get("data_parallel_size_local") and not per_rank
     yield hosts > 1 and one_host, f"one host's layout for {hosts} hosts"

@@ -76,9 +76,10 @@ def canary(
 
 
 def _endpoint(gang: Generation, member: Member) -> Endpoint:
-    """With internal load balancing all ranks of the gang answer behind the head."""
-    behind = member.ranks if gang.load_balancing == "hybrid" else sum(one.ranks for one in gang.members)
-    return Endpoint(member.host, member.url, gang.served_name, behind, gang.prompt, gang.max_tokens)
+    """With internal load balancing all ranks of the gang answer behind the head, with external one behind each."""
+    behind = sum(one.ranks for one in gang.members)
+    behind = {"hybrid": member.ranks, "external": 1}.get(gang.load_balancing, behind)
+    return Endpoint(member.host, ",".join(member.urls), gang.served_name, behind, gang.prompt, gang.max_tokens)
 
 
 def smoke(fleet: Fleet, gang: Generation, *, timeout_s: float) -> tuple[Answer, ...]:

@@ -64,6 +64,8 @@ HEAD = re.compile(
 PROGRESS = re.compile(r"(?:Loading safetensors checkpoint shards|Capturing CUDA graphs[^:]*): +(?P<percent>\d+)%")
 CACHE_TOKENS = re.compile(r"KV cache size: (?P<tokens>[\d,]+) tokens")
 HEADLESS_ENGINES = re.compile(r"Launching (?P<count>\d+) data parallel engine\(s\) in headless mode")
+SUPERVISED, SUPERVISOR_UP = "Launching vLLM DP Servers", "Started DPSupervisor on"
+"""Of several servers on one host: the first one's `Application startup complete.` says nothing of the others."""
 ENGINE_UP = re.compile(r"init engine \(.*\) took ")
 
 
@@ -79,6 +81,7 @@ class Progress:
     _cache_tokens: dict[str, int] = field(default_factory=dict)  # by engine
     _engines_up: set[str] = field(default_factory=set)
     _engines: int = 1
+    _supervised: bool = False
 
     def feed(self, line: str) -> None:
         """Read one line, which may hold several states of a progress bar."""
@@ -111,8 +114,10 @@ class Progress:
             return
         self._count(process, text)
         for phase, mark in MARKS:
-            if mark.search(text):
+            if mark.search(text) and not (self._supervised and phase is Phase.READY):
                 self._enter(phase, line)
+        if SUPERVISOR_UP in text:
+            self._enter(Phase.READY, line)
         if self.role is Role.HEADLESS and self.phase is Phase.WAITING and len(self._engines_up) >= self._engines:
             self._enter(Phase.READY, line)
         if bar := PROGRESS.match(text):
@@ -121,6 +126,7 @@ class Progress:
     def _count(self, process: str, text: str) -> None:
         if tokens := CACHE_TOKENS.search(text):
             self._cache_tokens[process] = int(tokens["tokens"].replace(",", ""))
+        self._supervised |= SUPERVISED in text
         if announced := HEADLESS_ENGINES.search(text):
             self._engines = int(announced["count"])
         if ENGINE_UP.search(text):

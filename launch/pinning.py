@@ -31,6 +31,7 @@ SOURCE = "vLLM: optimization and tuning, CPU resources"
 BINDER = "vLLM 0.33.0, vllm/utils/numa_utils.py"
 NUMA_POLICY_SINCE = 243
 """The systemd that has `NUMAPolicy=`."""
+MANY_SERVERS = "each of several servers of a host would take the nodes of the first one's GPUs for its own"
 THREADS_KNOWN_ON = ("x86_64", "aarch64")
 PRIORITY_CORES = ("6776P", "6774P", "6962P")
 """Processors whose fastest cores vLLM 0.33.0 binds to by itself, unless it is told other CPUs."""
@@ -105,7 +106,7 @@ def pin(
     reasons = [_split(about, ground, counts, shares)]
     if not has_gpus:
         pins, why = _threads(about, shares, facts, env)
-    elif refusal := _no_numa_bind(ground, facts, version):
+    elif refusal := (MANY_SERVERS if placement.supervisor_port else "") or _no_numa_bind(ground, facts, version):
         pins, why = _unit(about, ground, facts, counts, refusal, systemd=systemd)
     else:
         pins, why = _numa_bind(about, ground, shares, facts)

@@ -61,7 +61,7 @@ def place(hosts: Sequence[Host], facts: Mapping[str, HostFacts], layout: Layout)
             host,
             address_of(host, hosts[1:] if index == 0 else hosts[:1], facts),
             _ranks(index // layout.hosts_per_rank, layout, devices[host.name], facts[host.name]),
-            serves=index == 0 or balancing is LoadBalancing.HYBRID,
+            serves=index == 0 or balancing in {LoadBalancing.HYBRID, LoadBalancing.EXTERNAL},
         )
         for index, host in enumerate(hosts)
     )
@@ -217,6 +217,9 @@ def _mode(nodes: Sequence[Node], layout: Layout, balancing: LoadBalancing) -> Re
     if layout.hosts_per_rank > 1:
         rule = "multiprocessing over the hosts, not Ray: the head serves, the others hold workers of its rank"
         return Reason("endpoints", "one, on the head", rule, source="vLLM: parallelism and scaling")
+    if balancing is LoadBalancing.EXTERNAL:
+        rule = "external load balancing: an endpoint for every rank, something in front spreads the requests over them"
+        return Reason("endpoints", str(len(nodes) * layout.ranks_per_host), rule, source=source)
     if balancing is LoadBalancing.HYBRID:
         rule = "hybrid load balancing: an endpoint on every host for its own ranks"
         return Reason("endpoints", str(len(nodes)), rule, source=source)

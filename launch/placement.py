@@ -16,6 +16,7 @@ class LoadBalancing(StrEnum):
     NONE = "none"  # one engine
     INTERNAL = "internal"  # API servers on the head; followers are headless
     HYBRID = "hybrid"  # API servers on every host, each for its local ranks
+    EXTERNAL = "external"  # a server for every rank, on a port of its own
 
 
 class Binding(StrEnum):
@@ -108,6 +109,15 @@ class Placement:
     def engine_cores(self, node: Node) -> int:
         """Engine cores of `node`: that of a rank which spans hosts is on the head, the others have workers only."""
         return 0 if self.hosts_per_rank > 1 and node.node_rank else len(node.ranks)
+
+    @property
+    def supervisor_port(self) -> int | None:
+        """Where vLLM's own supervisor of the servers of one host tells whether all are ready; None: none is there.
+
+        The servers of a host have the ports from `http_port` on, one a rank; the supervisor has the one behind them.
+        """
+        local = len(self.head.ranks)
+        return self.http_port + local if self.load_balancing is LoadBalancing.EXTERNAL and local > 1 else None
 
     @property
     def gpus_per_part(self) -> int:

@@ -25,9 +25,10 @@ Support = Literal["verified", "supported", "unsupported", "unlisted"]
 RACKS = ("gb200", "gb300")  # whose NVLink goes from tray to tray
 PARSER_OPTIONS = ("--tool-call-parser", "--reasoning-parser")
 MODE_OPTION = "--tokenizer-mode"
-BALANCING: Mapping[LoadBalancing, Literal["internal", "hybrid"]] = {
+BALANCING: Mapping[LoadBalancing, Literal["internal", "hybrid", "external"]] = {
     LoadBalancing.INTERNAL: "internal",
     LoadBalancing.HYBRID: "hybrid",
+    LoadBalancing.EXTERNAL: "external",
 }
 LOCKED = re.compile(r"(?m)^([A-Za-z0-9][A-Za-z0-9._-]*)==([^\s;\\]+)")
 

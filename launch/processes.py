@@ -20,7 +20,7 @@ def processes_of(node: Node, placement: Placement, *, api_servers: int) -> Proce
     is_coordinator = placement.data_parallel_size > 1 and node.node_rank == 0
     if not node.serves:
         launchers = 1
-    elif placement.load_balancing is LoadBalancing.HYBRID:
+    elif placement.load_balancing in {LoadBalancing.HYBRID, LoadBalancing.EXTERNAL}:
         launchers = int(local > 1)
     else:
         launchers = int(api_servers > 1)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 DEFAULT_HTTP_PORT = 8000
 DEFAULT_RPC_PORT = 13345
 DEFAULT_READY_TIMEOUT_S = 1800.0
+BALANCINGS = ("internal", "hybrid", "external")
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _NAME = re.compile(r"[a-z0-9](?:[a-z0-9.-]{0,46}[a-z0-9])?")
 
@@ -31,6 +32,7 @@ class Request:
     name: str | None = None
     variant: str | None = None
     strategy: str | None = None
+    load_balancing: str | None = None
     features: tuple[str, ...] = ()
     no_features: tuple[str, ...] = ()
     revision: str | None = None
@@ -108,6 +110,13 @@ def deployment_name(value: str) -> str | None:
     """A name that is safe as a folder and in a unit's name; None when it is not given."""
     if value and not _NAME.fullmatch(value):
         raise refused("name", value, "lower-case letters, digits, '.' and '-', at most 48, not at the ends")
+    return value or None
+
+
+def load_balancing(value: str) -> str | None:
+    """How ranks are reached, None: as the strategy has it."""
+    if value not in {"", *BALANCINGS}:
+        raise refused("load-balancing", value, f"one of {', '.join(BALANCINGS)}")
     return value or None
 
 

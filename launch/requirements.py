@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from inventory.facts.base import is_known
 from launch.hardware import CPU
+from launch.placement import LoadBalancing
 from launch.plan_parts import (
     build_of,
     head_of,
@@ -125,7 +126,9 @@ def _of_host(
 def ports_of(node: Node, decision: Decision) -> tuple[int, ...]:
     """TCP ports that this host listens on: the public endpoint, and on the head the one where ranks join."""
     placement = decision.placement
-    ports = [placement.http_port] if node.serves else []
+    servers = len(node.ranks) if placement.load_balancing is LoadBalancing.EXTERNAL else 1
+    ports = [placement.http_port + server for server in range(servers)] if node.serves else []
+    ports += [placement.supervisor_port] if placement.supervisor_port else []
     if node.node_rank == 0 and len(placement.nodes) * placement.data_parallel_size > 1:
         ports.append(placement.rpc_port)
     return tuple(ports)

@@ -21,7 +21,7 @@ PROGRAM = Path(__file__).parent / "programs" / "complete.py"
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """A public endpoint: `ranks` data-parallel ranks answer behind it."""
+    """The public endpoint of a host, or several with commas between: `ranks` data-parallel ranks answer behind each."""
 
     host: str
     url: str

@@ -24,7 +24,7 @@ def status_rows(status: Status) -> Table:
                 f"{member.start_rank}-{member.start_rank + member.ranks - 1}" if member.ranks else "part of 0",
                 status.states[member.host],
                 "" if told is None or told.log_age_s is None else f"{told.log_age_s} s ago",
-                member.url or "headless",
+                " ".join(member.urls) or "headless",
                 "" if answer is None else f"{answer.seconds} s" if answer.ok else f"failed: {answer.error}",
                 member.supervisor,
             )

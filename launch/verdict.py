@@ -94,6 +94,8 @@ def judge(deployment: Deployment, answers: Sequence[Answer]) -> Verdict:
 def deploy_again(gang: Generation) -> str:
     """The command that brings this very gang up on all its hosts."""
     chosen = f"--model {quote(gang.recipe)} --variant {quote(gang.variant)} --strategy {quote(gang.strategy)}"
+    if gang.load_balancing == "external":  # strategies have the other two
+        chosen += " --load-balancing external"
     return f"invoke deploy {chosen} {gang.flags}"
 
 

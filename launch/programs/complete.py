@@ -1,8 +1,8 @@
 """Ask an OpenAI-compatible endpoint for chat completions, all at once, and print what came back as one JSON line.
 
 Runs on the serving host with the engine's own Python:
-`python - BASE_URL MODEL PROMPT MAX_TOKENS COUNT TIMEOUT_S < complete.py`.
-Several requests at once make every data-parallel rank behind the endpoint answer one.
+`python - BASE_URL[,BASE_URL...] MODEL PROMPT MAX_TOKENS COUNT TIMEOUT_S < complete.py`.
+Several requests at once (COUNT for each address) make every data-parallel rank behind the endpoint answer one.
 """
 
 import json
@@ -17,7 +17,7 @@ _OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
 def complete(base_url: str, body: dict[str, object], timeout_s: float) -> dict[str, object]:
-    """One short completion: `ok`, `text`, `tokens`, `seconds`, and `error` when it was none."""
+    """One short completion: `ok`, `text`, `tokens`, `seconds`, and `error` with the address when it was none."""
     request = urllib.request.Request(  # noqa: S310  (the scheme is ours)
         f"{base_url}/v1/chat/completions",
         data=json.dumps(body).encode(),
@@ -39,13 +39,14 @@ def complete(base_url: str, body: dict[str, object], timeout_s: float) -> dict[s
 
 
 def main() -> None:
-    base_url, model, prompt = sys.argv[1:4]
+    base_urls, model, prompt = sys.argv[1].split(","), *sys.argv[2:4]
     max_tokens, count, timeout_s = int(sys.argv[4]), int(sys.argv[5]), float(sys.argv[6])
     messages = [{"role": "user", "content": prompt}]
     body = {"model": model, "messages": messages, "max_tokens": max_tokens, "temperature": 0}
     answers: list[dict[str, object]] = []
     threads = [
-        threading.Thread(target=lambda: answers.append(complete(base_url, body, timeout_s)), daemon=True)
+        threading.Thread(target=lambda url=url: answers.append(complete(url, body, timeout_s)), daemon=True)
+        for url in base_urls
         for _ in range(count)
     ]
     for thread in threads:
@@ -53,7 +54,8 @@ def main() -> None:
     deadline = time.monotonic() + timeout_s + 1
     for thread in threads:
         thread.join(max(0.0, deadline - time.monotonic()))
-    answers += [{"ok": False, "error": f"no answer in {timeout_s:g} s"}] * (count - len(answers))
+    missing = len(threads) - len(answers)
+    answers += [{"ok": False, "error": f"no answer in {timeout_s:g} s"}] * missing
     sys.stdout.write(json.dumps(answers) + "\n")
 
 

@@ -28,6 +28,7 @@ def launch_request(model: str, **flags: str) -> Request:
         name=request.deployment_name(flags["name"]),
         variant=flags["variant"] or None,
         strategy=flags["strategy"] or None,
+        load_balancing=request.load_balancing(flags["load_balancing"]),
         features=request.names(flags["feature"]),
         no_features=request.names(flags["no_feature"]),
         revision=request.commit("revision", flags["revision"]),

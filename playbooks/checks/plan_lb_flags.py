@@ -15,6 +15,7 @@ WHY = "vLLM infers the way of load balancing from the options: hosts that infer 
 
 Told = dict[str, str | None]
 HYBRID, EXTERNAL = "--data-parallel-hybrid-lb", "--data-parallel-external-lb"
+MULTI_PORT = "--data-parallel-multi-port-external-lb"
 START, RANK = "--data-parallel-start-rank", "--data-parallel-rank"
 SIZE, LOCAL = "--data-parallel-size", "--data-parallel-size-local"
 IMPLIES_HYBRID = "0.28.0"
@@ -37,7 +38,7 @@ def check(_facts: Mapping[str, HostFacts], needs: Requirements) -> tuple[Finding
 
 def inferred(told: Mapping[str, Told]) -> str:
     """What the options of all hosts together ask for."""
-    if any(RANK in each or EXTERNAL in each for each in told.values()):
+    if any({RANK, EXTERNAL, MULTI_PORT} & each.keys() for each in told.values()):
         return "external"
     return "hybrid" if any(HYBRID in each for each in told.values()) else "internal"
 
@@ -85,9 +86,12 @@ def external(told: Told, _one: HostRequirements, *, head: bool, needs: Requireme
     del head
     if needs.layout.moe is False:
         yield "the model is dense: vLLM refuses external load balancing for it"
-    if number(told, RANK) is None:
-        yield f"{RANK} is missing"
-    if (number(told, LOCAL) or 1) > 1:
+    supervised = MULTI_PORT in told
+    if number(told, START if supervised else RANK) is None:
+        yield f"{START if supervised else RANK} is missing"
+    if supervised and (number(told, LOCAL) or 1) < 2:
+        yield f"{MULTI_PORT} is for several ranks of a host, {LOCAL} is {told.get(LOCAL) or 'missing'}"
+    if not supervised and (number(told, LOCAL) or 1) > 1:
         yield f"{LOCAL} is {told[LOCAL]}: one process is one rank"
     if "--headless" in told:
         yield "a host is --headless, in external load balancing every rank serves"

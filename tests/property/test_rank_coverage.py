@@ -24,7 +24,7 @@ def placements(draw: st.DrawFn) -> Placement:
     tensor, pipeline = draw(st.sampled_from([1, 2, 4])), draw(st.sampled_from([1, 2]))
     spans = count if draw(st.booleans()) else 1
     layout = Layout(
-        load_balancing=draw(st.sampled_from([LoadBalancing.INTERNAL, LoadBalancing.HYBRID])),
+        load_balancing=draw(st.sampled_from([LoadBalancing.INTERNAL, LoadBalancing.HYBRID, LoadBalancing.EXTERNAL])),
         tensor_parallel_size=tensor * spans,
         pipeline_parallel_size=pipeline,
         ranks_per_host=1 if spans > 1 else draw(st.integers(1, 4)),
@@ -49,7 +49,8 @@ def test_the_options_of_all_hosts_cover_every_rank_once(placement: Placement) ->
             assert (values["nnodes"], values["node_rank"]) == (len(placement.nodes), node.node_rank)
             covered += [0] * placement.engine_cores(node)
             continue
-        start, local = values.get("data_parallel_start_rank", 0), values.get("data_parallel_size_local", 1)
+        start = values.get("data_parallel_start_rank", values.get("data_parallel_rank", 0))
+        local = values.get("data_parallel_size_local", 1)
         assert values.get("data_parallel_size", 1) == placement.data_parallel_size
         covered += range(start, start + local)
     assert covered == list(range(placement.data_parallel_size))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from inventory.errors import BadInput, BringupError, CheckFailed, Several
 from launch.catalogue import OURS as OURS_FOLDER
 from launch.catalogue import Catalogue
-from launch.command import Program
+from launch.command import Program, render
 from launch.decide import Choice, Decision, choose, decide
 from launch.layout import layout_of
 from launch.request import Request
@@ -32,9 +33,13 @@ def chosen(model: str, count: int, gpus: int, name: str, **wanted: str | None) -
 
 
 def decided(model: str, count: int, gpus: int, name: str, **wanted: str | None) -> Decision:
-    gang, asked = hosts(count), request(model, **wanted)
+    return decided_as(request(model, **wanted), count, gpus, name)
+
+
+def decided_as(asked: Request, count: int, gpus: int, name: str) -> Decision:
+    gang = hosts(count)
     seen = facts(gang, [gpus] * count, name)
-    choice = choose(OURS.find(model), asked, gang, seen)
+    choice = choose(OURS.find(asked.model), asked, gang, seen)
     return decide(choice, asked, seen, {host.name: PROGRAM for host in gang})
 
 
@@ -154,11 +159,56 @@ def test_refused_before_anything_is_rendered(
     assert all(word in str(caught.value) for word in ("observed:", "required:", "next:"))
 
 
+def words_of(decision: Decision) -> list[str]:
+    return [" ".join(command.argv) for command in decision.commands]
+
+
+def test_external_load_balancing_is_a_server_for_every_rank() -> None:
+    asked = Request("gpt-oss-120b", load_balancing="external")
+    decision = decided_as(asked, 2, 4, "NVIDIA GB200")
+    head, other = words_of(decision)
+    gang = "--data-parallel-size 8 --data-parallel-size-local 4 --data-parallel-address 10.1.0.1"
+    lb = "--data-parallel-multi-port-external-lb --data-parallel-start-rank"
+    assert f"{gang} --data-parallel-rpc-port 13345 {lb} 0 --data-parallel-supervisor-port 8004" in head
+    assert f"{lb} 4 --data-parallel-supervisor-port 8004" in other
+    for command in decision.commands:
+        assert "--headless" not in command.argv
+        assert "--numa-bind" not in command.argv, "each server would bind to the nodes of the first one's GPUs"
+        assert check(command.argv[1:], dict(command.env), decision.choice.vllm) == ()
+    ports = (8000, 8001, 8002, 8003, 8004)
+    assert [ports_of(node, decision) for node in decision.placement.nodes] == [(*ports, 13345), ports]
+    assert decision.api_servers == {"tray1": 4, "tray2": 4}
+
+
+def test_one_rank_a_host_needs_no_supervisor() -> None:
+    decision = decided_as(Request("tiny-moe", load_balancing="external", strategy="multi_node_dep"), 2, 0, "")
+    assert len(decision.placement.head.ranks) > 1
+    one = replace(decision.placement, nodes=tuple(replace(n, ranks=n.ranks[:1]) for n in decision.placement.nodes))
+    command = render(("vllm", "serve", "m"), {}, node=one.nodes[1], placement=one, program=PROGRAM)
+    assert "--data-parallel-external-lb --data-parallel-rank 2" in " ".join(command.argv)
+    assert one.supervisor_port is None
+
+
+@pytest.mark.parametrize(
+    ("model", "count", "strategy", "balancing", "observed"),
+    [
+        ("tiny-dense", 2, "multi_node_dp", "external", "the model is dense"),
+        ("glm-5", 2, "multi_node_tp", "hybrid", "one rank: nothing is balanced"),
+    ],
+)
+def test_load_balancing_that_a_layout_cannot_have(
+    model: str, count: int, strategy: str, balancing: str, observed: str
+) -> None:
+    with pytest.raises(BringupError) as caught:
+        decided_as(Request(model, strategy=strategy, load_balancing=balancing), count, 4, "NVIDIA GB200")
+    assert observed in str(caught.value)
+    assert "next:" in str(caught.value)
+
+
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        ("--data-parallel-size 8 --data-parallel-rank 0", "external load balancing"),
-        ("--data-parallel-size 8 --data-parallel-multi-port-external-lb", "external load balancing"),
+        ("--data-parallel-size 7 --data-parallel-rank 0", "7 ranks, a process each"),
         ("--data-parallel-size 8 --data-parallel-backend ray", "Ray"),
         ("--tensor-parallel-size 8 --distributed-executor-backend ray", "Ray"),
         ("--data-parallel-size 8 --nnodes 2", "would infer"),
