@@ -13,6 +13,7 @@ LINK = re.compile(r"(?m)^\d+:\s+([^\s:@]+)(?:@\S+)?:\s+<([^>]*)>\s+mtu\s+(\d{1,9
 ADDRESS = re.compile(r"(?m)^\d+:\s+([^\s:@]+)\S*\s+inet6?\s+([0-9A-Fa-f:.]+)")
 SPEED = re.compile(r"/sys/class/net/([^/]+)/speed:(\d{1,9})")
 ROUTE = re.compile(r"\bdev\s+(\S+).*?\bsrc\s+([0-9A-Fa-f:.]+)")
+DESTINATION = re.compile(r"(?:[a-z]+\s+)?([0-9.]+)\s")  # `local 10.0.0.1 dev lo ...` is this host itself
 # Made by container engines for their containers: never a way to another host.
 CLUTTER = re.compile(
     r"veth[0-9a-f]{6,}|docker\d+|br-[0-9a-f]{12}|virbr\d+(-nic)?|cni\d+|cali[0-9a-f]{6,}|flannel\.\d+|lxc.*"
@@ -32,7 +33,7 @@ def read_network(answers: Answers) -> Maybe[Network]:
     speeds = answers.text("network.speeds")
     return Network(
         interfaces=interfaces(str(links), str(addresses), "" if isinstance(speeds, Unknown) else speeds),
-        routes=tuple(route for to, item in answers.pages("network.route") if (route := read_route(to, item.text))),
+        routes=read_routes(answers),
         ephemeral_ports=(int(ephemeral[1]), int(ephemeral[2])),
     )
 
@@ -63,6 +64,15 @@ def link_state(flags: list[str], rest: str) -> str:
     if state != "unknown":
         return state
     return "up" if {"UP", "LOWER_UP"} <= set(flags) else "down" if "UP" not in flags else "unknown"
+
+
+def read_routes(answers: Answers) -> tuple[Route, ...]:
+    """Asked in one list, each line of the answer then begins with its address, or each on a page of its own."""
+    listed = answers.item("network.routes")
+    lines = () if isinstance(listed, Unknown) else listed.text.splitlines()
+    told = [(match[1], line) for line in lines if (match := DESTINATION.match(line))]
+    told += [(to, item.text) for to, item in answers.pages("network.route")]
+    return tuple(route for to, text in told if (route := read_route(to, text)))
 
 
 def read_route(to: str, text: str) -> Route | None:

@@ -28,7 +28,7 @@ def read_software(answers: Answers) -> Maybe[Software]:
     return Software(
         systemd=systemd_version(answers),
         container="lab" if is_simulated(answers) else word(answers, "system.container") or None,
-        docker=version(answers, "containers.docker"),
+        docker=docker_version(answers),
         podman=version(answers, "containers.podman"),
         python=version(answers, "software.python"),
         uv=version(answers, "software.uv"),
@@ -46,9 +46,15 @@ def version(answers: Answers, name: str) -> str | None:
     return match[0] if match else None
 
 
+def docker_version(answers: Answers) -> str | None:
+    """The daemon's; without one there is nothing to run containers with."""
+    match = VERSION.match(word(answers, "containers.docker"))
+    return match[0] if match else None
+
+
 def docker_runtimes(answers: Answers) -> tuple[str, ...] | None:
-    """Names in `{"nvidia": {"path": ...}, "runc": ...}`. An older client that may not ask prints `null` or `{}`."""
-    told = parse_object(word(answers, "containers.docker-runtimes"))
+    """Names in `28.1.1 {"nvidia": ..., "runc": ...}`. An older client that may not ask prints `null` or `{}`."""
+    told = parse_object(word(answers, "containers.docker"))
     return tuple(sorted(told.members)) if told and told.members else None
 
 

@@ -4,7 +4,28 @@ section_network() {
     item addresses ip -o addr show
     item speeds values /sys/class/net/*/speed
     item ports cat /proc/sys/net/ipv4/ip_local_port_range
-    asked_addresses route_to
+    item reserved cat /proc/sys/net/ipv4/ip_local_reserved_ports
+    item routes all_routes
+    if [ -s network.routes.out ]; then asked_addresses other_route; else asked_addresses route_to; fi
+}
+
+# One process tells the way to all hosts, however many. Only of plain IPv4 addresses: names, and IPv6 in another
+# spelling, would not be found in its answer. Busybox's ip knows no -batch.
+all_routes() {
+    asked_addresses list_route | ip -o -force -batch -
+}
+
+list_route() {
+    case $1 in
+    *[!0-9.]*) ;;
+    *) printf 'route get %s\n' "$1" ;;
+    esac
+}
+
+other_route() {
+    case $1 in
+    *[!0-9.]*) route_to "$1" ;;
+    esac
 }
 
 # route_to ADDRESS: one page, the kernel's own answer; a name is looked up first.

@@ -20,9 +20,8 @@ systemd_state() {
 # A container service that hangs must not hide the rest.
 section_containers() {
     item cdi cdi_specs
-    item docker-runtimes docker info --format '{{json .Runtimes}}' &
+    item docker docker info --format '{{.ServerVersion}} {{json .Runtimes}}' &
     item podman podman version --format '{{.Client.Version}}'
-    item docker docker version --format '{{.Server.Version}}'
     wait
 }
 

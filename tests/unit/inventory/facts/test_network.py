@@ -45,6 +45,27 @@ def test_interfaces_without_the_container_engines_own() -> None:
     )
 
 
+LISTED = (
+    "192.0.2.9 dev eth0 src 192.0.2.2 uid 0 \\    cache \n"
+    "local 192.0.2.2 dev lo src 192.0.2.2 uid 0 \\    cache <local> \n"
+    "10.0.0.7 from 10.0.0.1 dev bond0 src 10.0.0.1 \n"
+    "unreachable 10.0.0.8 dev lo \n"
+)
+
+
+def test_the_routes_of_one_list_and_those_on_pages_of_their_own() -> None:
+    said: dict[str, Said] = {**HOST, "network.routes": LISTED, "network.route.1": HOST["network.route.2"]}
+    del said["network.route.2"]
+    network = read_network(answers(said))
+    assert not isinstance(network, Unknown)
+    assert [(one.to, one.interface) for one in network.routes] == [
+        ("192.0.2.9", "eth0"),
+        ("192.0.2.2", "lo"),
+        ("10.0.0.7", "bond0"),
+        ("gpu7", "bond0"),
+    ]
+
+
 def test_busybox_prints_no_state() -> None:
     links = (
         "2: eth0: <BROADCAST,MULTICAST,UP,LOWER_UP> mtu 1500 qdisc noqueue qlen 1000\\ link/ether\n"
