@@ -47,6 +47,7 @@ def decide(
     """Place the ranks and render every host's command."""
     said = _said(choice, request)
     placement = _placed(choice, request, facts, said[0].argv)
+    placement = _settled(choice, placement, facts, said[0])
     notes = (*_notes(choice, said), *why_settings(request))
     placement = replace(placement, reasons=(*choice.reasons, *placement.reasons, *notes))
     by_name = {host.name: host for host in choice.hosts}
