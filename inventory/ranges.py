@@ -9,12 +9,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 MAX_HOSTS: Final = 4096
 
 _BRACKETS = re.compile(r"\[([^\[\]]*)\]")
 _NUMBERS = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?")
+_LAST_NUMBER = re.compile(r"(.*?)([0-9]+)([^0-9]*)", re.DOTALL)
+_MOST_DIGITS: Final = 9
 _LETTERS = re.compile(r"([a-z])-([a-z])|([A-Z])-([A-Z])|([A-Za-z])")
 
 
@@ -78,3 +80,30 @@ def _counting_up(span: _Span, part: str) -> _Span:
     if span.last < span.first:
         raise ValueError(f"a range that counts up, not {part}")
     return span
+
+
+def fold(names: Sequence[str]) -> str:
+    """The same names shortly, as a selection reads them: `gpu[01-16],login`, in the order of first appearance."""
+    split = {name: _LAST_NUMBER.fullmatch(name) for name in names}
+    numbered = {name: found for name, found in split.items() if found and len(found[2]) <= _MOST_DIGITS}
+    padded = {(f[1], f[3], len(f[2])) for f in numbered.values() if f[2].startswith("0") and len(f[2]) > 1}
+    groups: dict[tuple[str, str, int] | str, list[int]] = {}
+    for name in split:
+        if (found := numbered.get(name)) is None:
+            groups[name] = []
+            continue
+        key = (found[1], found[3], len(found[2]))
+        # Without leading zeros, numbers of any length go together: 9, 10, 11.
+        groups.setdefault(key if key in padded else (*key[:2], 0), []).append(int(found[2]))
+    return ",".join(key if isinstance(key, str) else _folded(key, numbers) for key, numbers in groups.items())
+
+
+def _folded(key: tuple[str, str, int], numbers: Sequence[int]) -> str:
+    before, after, width = key
+    ordered = sorted(numbers)
+    ends = [at for at in range(1, len(ordered)) if ordered[at] != ordered[at - 1] + 1]
+    runs = [ordered[a:b] for a, b in itertools.pairwise([0, *ends, len(ordered)])]
+    parts = [f"{run[0]:0{width}}" if len(run) == 1 else f"{run[0]:0{width}}-{run[-1]:0{width}}" for run in runs]
+    if len(ordered) == 1:
+        return f"{before}{parts[0]}{after}"
+    return f"{before}[{','.join(parts)}]{after}"

@@ -1,6 +1,10 @@
-import pytest
+import re
 
-from inventory.ranges import MAX_HOSTS, expand
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from inventory.ranges import MAX_HOSTS, expand, fold
 
 
 @pytest.mark.parametrize(
@@ -59,3 +63,27 @@ def test_refusals_say_what_is_required(pattern: str, required: str) -> None:
 
 def test_the_largest_range_is_allowed() -> None:
     assert len(expand(f"gpu[1-{MAX_HOSTS}]")) == MAX_HOSTS
+
+
+@pytest.mark.parametrize(
+    ("names", "short"),
+    [
+        ([], ""),
+        (["tray1"], "tray1"),
+        (["tray1", "tray2", "tray3"], "tray[1-3]"),
+        (["node9", "node10", "node12"], "node[9-10,12]"),
+        (["gpu01", "gpu02", "gpu10"], "gpu[01-02,10]"),
+        (["gpu1", "gpu01"], "gpu1,gpu01"),
+        (["login", "r1n2", "r1n3", "r2n2"], "login,r1n[2-3],r2n2"),
+        (["gpu3.lab", "gpu4.lab"], "gpu[3-4].lab"),
+        (["b2", "a1", "b1"], "b[1-2],a1"),
+    ],
+)
+def test_names_are_folded(names: list[str], short: str) -> None:
+    assert fold(names) == short
+
+
+@given(st.lists(st.from_regex(r"[a-z]{0,2}[0-9]{0,4}[a-z]?", fullmatch=True).filter(bool), unique=True, max_size=40))
+def test_folded_names_are_the_same_names(names: list[str]) -> None:
+    parts = re.findall(r"(?:\[[^]]*\]|[^,\[])+", fold(names))
+    assert sorted(name for part in parts for name in expand(part)) == sorted(names)
