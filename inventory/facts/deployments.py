@@ -15,6 +15,7 @@ from inventory.facts.software import folder_fault
 from inventory.facts.system import word
 
 NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,127}")
+CGROUP = re.compile(r"(\d{1,10}) (/.*)")
 State = Literal["running", "partial", "dead", "stopped"]
 
 
@@ -32,6 +33,7 @@ class Report:
     leader: tuple[str, ...]
     unit: Mapping[str, str]
     pids: tuple[int, ...]
+    cgroups: tuple[tuple[int, str], ...] = ()
 
 
 def read_deployments(answers: Answers) -> Maybe[tuple[RunningDeployment, ...]]:
@@ -75,6 +77,7 @@ def parse_report(text: str) -> Report:
         leader=tuple(first.get("leader", "").split()),
         unit={key: value for key, _, value in properties},
         pids=tuple(int(pid) for pid in lines.get("process", []) if re.fullmatch(r"\d{1,10}", pid)),
+        cgroups=tuple((int(one[1]), one[2]) for line in lines.get("cgroup", []) if (one := CGROUP.fullmatch(line))),
     )
 
 
@@ -90,6 +93,7 @@ def deployment(report: Report, generation: Fields, boot_id: str) -> RunningDeplo
         state=state,
         supervisor=supervisor,
         pids=report.pids,
+        cgroups=report.cgroups,
     )
 
 

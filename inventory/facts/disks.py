@@ -5,19 +5,30 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from inventory.facts.answers import Answers, Item
+from inventory.facts.answers import Answers, Item, keyed
 from inventory.facts.base import Maybe, Unknown, Why
-from inventory.facts.host import FileSystem
+from inventory.facts.host import FileSystem, Mount
 from inventory.facts.jsontext import Fields, parse_object
 
 ROW = re.compile(r"(?m)^.*\s(\d{1,18}|-)\s+(\d{1,18}|-)\s+(\d{1,18}|-)\s+(?:\d{1,3}%|-)\s+(/.*)$")
+
+PSEUDO = (
+    *("proc", "sysfs", "cgroup", "cgroup2", "devpts", "mqueue", "debugfs", "tracefs", "securityfs", "pstore", "bpf"),
+    *("configfs", "fusectl", "hugetlbfs", "autofs", "binfmt_misc", "nsfs", "efivarfs", "rpc_pipefs", "nfsd"),
+    "squashfs",
+)
+TREE = str.maketrans("├└─│|`", "      ")
+NOT_STORAGE = re.compile(
+    r"/(?:var/lib/(?:docker|containerd|kubelet|containers)|run/(?:docker|containerd|user|netns)|sys|proc)/.+"
+    r"|/run/netns|/dev(?!/shm$)(?:/.*)?"
+)
 
 
 def read_file_systems(answers: Answers) -> Maybe[tuple[FileSystem, ...]]:
     """One for each path that answered; a path on a dead server is left out (see `HostFacts.file_system`)."""
     mounts = answers.text("disks.mounts")
     types = {} if isinstance(mounts, Unknown) else mount_types(mounts)
-    pages = answers.pages("disks.path")
+    pages = (*answers.pages("disks.path"), *docker_root(answers))
     found = tuple(one for asked, item in pages if (one := file_system(asked, item, types)))
     if found:
         return found
@@ -25,6 +36,12 @@ def read_file_systems(answers: Answers) -> Maybe[tuple[FileSystem, ...]]:
         return Unknown(Why.UNREADABLE, pages[0][1].complaint)
     asked = answers.text("disks.asked")
     return asked if isinstance(asked, Unknown) else answers.silence("disks")
+
+
+def docker_root(answers: Answers) -> tuple[tuple[str, Item], ...]:
+    """What docker's images lie on is asked for by docker's own word."""
+    item = answers.item("docker.root")
+    return () if isinstance(item, Unknown) or item.status else (keyed(item),)
 
 
 def file_system(asked: str, item: Item, types: dict[str, str]) -> FileSystem | None:
@@ -48,13 +65,6 @@ def file_system(asked: str, item: Item, types: dict[str, str]) -> FileSystem | N
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Mount:
-    point: str
-    type: str
-    source: str
-
-
 def mount_types(mountinfo: str) -> dict[str, str]:
     """File system type by mount point; a later mount hides an earlier one."""
     return {mount.point: mount.type for mount in parse_mountinfo(mountinfo)}
@@ -67,8 +77,39 @@ def parse_mountinfo(text: str) -> tuple[Mount, ...]:
         before, _, after = line.partition(" - ")
         words, end = before.split(), after.split()
         if len(words) > 4 and len(end) > 1:
-            mounts.append(Mount(unescape(words[4]), end[0], unescape(end[1])))
+            options = dict.fromkeys([*words[5].split(","), *(end[2].split(",") if len(end) > 2 else ())])
+            mounts.append(Mount(unescape(words[4]), end[0], unescape(end[1]), tuple(options)))
     return tuple(mounts)
+
+
+def read_mounts(answers: Answers) -> Maybe[tuple[Mount, ...]]:
+    text = answers.text("disks.mounts")
+    if isinstance(text, Unknown):
+        return text
+    return tuple(
+        one for one in parse_mountinfo(text) if one.type not in PSEUDO and not NOT_STORAGE.fullmatch(one.point)
+    )
+
+
+def parse_mount_table(text: str) -> tuple[Mount, ...]:
+    """Lines of `findmnt` (its own table, or `-o TARGET,FSTYPE,SOURCE`) or of /proc/mounts."""
+    rows = [line.translate(TREE).split() for line in text.splitlines()]
+    headed = any(row[:3] == ["TARGET", "SOURCE", "FSTYPE"] for row in rows)
+    found = (mount_of([unescape(word) for word in row], headed=headed) for row in rows if len(row) > 2)
+    return tuple(one for one in found if one)
+
+
+def mount_of(row: list[str], *, headed: bool) -> Mount | None:
+    """Which of three orders a row has, its paths tell; `headed`: the table said so."""
+    first, second, third, *rest = row
+    options = tuple(rest[0].split(",")) if rest else ()
+    if second.startswith("/") and (first.startswith("/dev/") or not first.startswith("/")):
+        return Mount(second, third, first, options)
+    if not first.startswith("/"):
+        return None
+    if headed or not re.fullmatch(r"[a-z][a-z0-9_.]*", second):
+        return Mount(first, third, second, options)
+    return Mount(first, second, third, options)
 
 
 @dataclass(frozen=True, slots=True)

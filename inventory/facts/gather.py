@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import time
 from dataclasses import dataclass
+from functools import cache
 from importlib import resources
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
@@ -39,12 +40,12 @@ SECTIONS: tuple[tuple[str, float], ...] = (
     ("sudo", 0.5),
     ("state", 0.5),
     ("deployments", 0.5),
-)
     ("context", 0.5),
     ("names", 0.5),
     ("weights", 1.0),
     ("caches", 0.5),
     ("docker", 0.5),
+)
 OPINION = ("opinion", 0.5)
 PIECES = (
     "sh/items",
@@ -58,12 +59,12 @@ PIECES = (
     "sh/software",
     "sh/deployment_processes",
     "sh/state",
-)
     "sh/context",
     "sh/names",
     "sh/weights",
     "sh/caches",
     "sh/docker",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,10 +108,16 @@ class Asked:
         return self.seconds + 4
 
 
+@cache
 def piece(name: str) -> str:
     """The shell functions of inventory/facts/<name>.sh, for other scripts too."""
     text = resources.files("inventory.facts").joinpath(f"{name}.sh").read_text(encoding="utf-8")
     return text.removeprefix("# shellcheck shell=sh\n")
+
+
+def program(name: str) -> str:
+    """The Python program inventory/facts/sh/<name>.py, for a host."""
+    return resources.files("inventory.facts").joinpath(f"sh/{name}.py").read_text(encoding="utf-8")
 
 
 def script(asked: Asked) -> str:
@@ -138,6 +145,7 @@ def sections(asked: Asked) -> str:
             f"state_dir={quote(asked.state_dir)}",
             calls("asked_paths", asked.all_paths),
             calls("asked_addresses", asked.addresses),
+            f"weights_program={quote(program('weights'))}",
             *(piece(name) for name in PIECES),
             *(opinion(asked) if asked.opinion else ()),
             '"$1"\n',
@@ -146,12 +154,11 @@ def sections(asked: Asked) -> str:
 
 
 def opinion(asked: Asked) -> tuple[str, ...]:
-    program = resources.files("inventory.facts").joinpath("sh/opinion.py").read_text(encoding="utf-8")
-    return f"opinion_program={quote(program)}", calls("asked_pythons", asked.pythons), piece("sh/opinion")
+    return f"opinion_program={quote(program('opinion'))}", calls("asked_pythons", asked.pythons), piece("sh/opinion")
 
 
 def calls(name: str, words: tuple[str, ...]) -> str:
-    """A function that calls the command it is given, or `route_to`, once with each of `words`."""
+    """A function that calls the command it is given once with each of `words`."""
     body = "".join(f'    "$1" {quote(word)}\n' for word in words) or "    :\n"
     return f"{name}() {{\n{body}}}\n"
 

@@ -35,7 +35,16 @@ def read_network(answers: Answers) -> Maybe[Network]:
         interfaces=interfaces(str(links), str(addresses), "" if isinstance(speeds, Unknown) else speeds),
         routes=read_routes(answers),
         ephemeral_ports=(int(ephemeral[1]), int(ephemeral[2])),
+        reserved_ports=port_ranges(answers.text("network.reserved")),
     )
+
+
+def port_ranges(text: Maybe[str]) -> tuple[tuple[int, int], ...]:
+    """`8000,29500-29510` as the kernel prints it; an empty file is none."""
+    if isinstance(text, Unknown):
+        return ()
+    found = re.findall(r"(\d{1,5})(?:-(\d{1,5}))?", text)
+    return tuple((int(first), int(last or first)) for first, last in found)
 
 
 def interfaces(links: str, addresses: str, speeds: str) -> tuple[Interface, ...]:

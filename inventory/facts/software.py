@@ -12,6 +12,7 @@ from inventory.facts.jsontext import Fields, parse_object
 from inventory.facts.system import is_simulated, word
 
 VERSION = re.compile(r"\d+(?:\.\d+)+\S*")
+PINNED = re.compile(r"([A-Za-z0-9][\w.-]*?)(?:\s*==\s*|-(?=\d))([^\s;]+)")
 SYSTEMD_ANSWERS = frozenset({"running", "degraded", "starting", "initializing", "maintenance", "stopping"})
 
 
@@ -37,6 +38,7 @@ def read_software(answers: Answers) -> Maybe[Software]:
         pip=version(answers, "software.pip"),
         container_toolkit=read_toolkit(answers),
         docker_runtimes=docker_runtimes(answers),
+        compilers=compilers(answers),
         cdi_specs=tuple(line for line in word(answers, "containers.cdi").splitlines() if line.startswith("/")),
     )
 
@@ -74,12 +76,21 @@ def folder_fault(answers: Answers, name: str) -> Unknown | None:
     return item.reason if item.status != 0 and not item.missing_file else None
 
 
+def compilers(answers: Answers) -> tuple[str, ...] | None:
+    item = answers.item("software.compilers")
+    return None if isinstance(item, Unknown) else tuple(line for line in item.text.splitlines() if line[:1] == "/")
+
+
 def read_environments(answers: Answers) -> Maybe[tuple[Environment, ...]]:
     fault = folder_fault(answers, "state.environments-folder")
-    return fault or tuple(environment(folder, item) for folder, item in answers.pages("state.environment"))
+    if fault:
+        return fault
+    installed = {folder: item.text for folder, item in answers.pages("state.packages")}
+    pages = answers.pages("state.environment")
+    return tuple(environment(folder, item, installed.get(folder, "")) for folder, item in pages)
 
 
-def environment(folder: str, item: Item) -> Environment:
+def environment(folder: str, item: Item, installed: str = "") -> Environment:
     """An environment is complete when its marker, written last, can be read."""
     marker = parse_object(item.text) if item.status == 0 else None
     fields = marker or Fields({})
@@ -88,7 +99,16 @@ def environment(folder: str, item: Item) -> Environment:
         vllm_version=fields.text("vllm"),
         complete=marker is not None,
         simulated=fields.flag("simulated"),
+        python=next((line.removeprefix("python ") for line in installed.splitlines() if line[:7] == "python "), None),
+        packages=parse_packages(installed),
     )
+
+
+def parse_packages(text: str) -> tuple[tuple[str, str], ...]:
+    """`name==version` of `pip freeze`, or `name-version` of folders *.dist-info; names as pip compares them."""
+    found = (PINNED.match(line.strip()) for line in text.splitlines())
+    pairs = ((re.sub(r"[-_.]+", "-", match[1]).lower(), match[2]) for match in found if match)
+    return tuple(sorted(dict.fromkeys(pairs)))
 
 
 def read_weights(answers: Answers) -> Maybe[tuple[Weights, ...]]:

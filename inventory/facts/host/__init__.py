@@ -158,6 +158,7 @@ class HostFacts:
     fabric: Maybe[Fabric] = NOT_ASKED
     numa_bind: Maybe[NumaBind] = NOT_ASKED  # in the launch context
     context: Maybe[LaunchContext] = NOT_ASKED
+    numa_balancing: Maybe[int] = NOT_ASKED  # kernel.numa_balancing
     mounts: Maybe[tuple[Mount, ...]] = NOT_ASKED
     names: Maybe[Names] = NOT_ASKED
     proxies: Maybe[tuple[tuple[str, str], ...]] = NOT_ASKED  # variables of the login, without names and passwords

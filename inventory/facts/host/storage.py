@@ -78,7 +78,6 @@ class FileLock:
 class Caches:
     """`<state_dir>/caches`. `artefacts`: paths below it of files that belong to one rank each, the first 5000."""
 
-    path: str
     empty: bool
     artefacts: tuple[str, ...]
     stamp: tuple[tuple[str, str], ...] | None  # what the caches were made with; None: no stamp

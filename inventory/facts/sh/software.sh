@@ -5,7 +5,16 @@ section_software() {
     item systemd-state systemd_state
     item python python3 --version
     item uv uv --version
+    item compilers compilers
     wait
+}
+
+# What builds kernels when a rank starts.
+compilers() {
+    PATH="$PATH:/usr/local/cuda/bin"
+    for compiler in nvcc hipcc cc c++ ninja; do
+        command -v "$compiler" || true
+    done
 }
 
 # systemd_state: `running`, `degraded`, ... only where systemd is PID 1.

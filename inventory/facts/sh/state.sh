@@ -5,10 +5,24 @@ section_state() {
     item environments-folder ls -A "$state_dir/envs"
     for folder in "$state_dir"/envs/*/; do
         [ ! -d "$folder" ] || page environment "$folder" cat "${folder}bringup-env.json"
+        [ ! -d "$folder" ] || page packages "$folder" installed "$folder"
     done
     item weights-folder ls -A "$state_dir/weights"
     for folder in "$state_dir"/weights/*/*/; do
         [ ! -d "$folder" ] || page weights "$folder" cat "${folder}.bringup-manifest.json"
+    done
+}
+
+# installed FOLDER/: `python 3.12`, and `name-version` of every distribution. No program is started for it.
+installed() {
+    for library in "$1"lib/python3.*/site-packages; do
+        [ -d "$library" ] || continue
+        python=${library%/site-packages}
+        printf 'python %s\n' "${python##*/python}"
+        for distribution in "$library"/*.dist-info; do
+            distribution=${distribution##*/}
+            printf '%s\n' "${distribution%.dist-info}"
+        done
     done
 }
 
@@ -36,8 +50,18 @@ deployment_report() {
     fi 2>/dev/null
     [ ! -d /run/systemd/system ] || systemctl show "bringup-$deployment_name.service" \
         -p LoadState,ActiveState,SubState,MainPID,ControlGroup | sed 's/^/unit /'
-    deployment_processes "$deployment_name" "$deployment_generation" | sed 's/^/process /'
+    deployment_processes "$deployment_name" "$deployment_generation" | while read -r pid; do
+        printf 'process %s\n' "$pid"
+        cgroup_of "$pid"
+    done
 }
+
+# cgroup_of PID: `cgroup PID PATH`, of version 2 or of systemd's own hierarchy.
+cgroup_of() {
+    while read -r line; do
+        case $line in 0::* | *:name=systemd:*) printf 'cgroup %s %s\n' "$1" "${line#*:*:}" ;; esac
+    done <"/proc/$1/cgroup"
+} 2>/dev/null
 
 # process_line PID: `leader STATE STARTTIME` of a process that is there (a zombie says Z).
 process_line() {

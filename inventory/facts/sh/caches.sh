@@ -1,0 +1,17 @@
+# shellcheck shell=sh
+# What ranks have compiled and tuned on this host. Needs: state_dir.
+section_caches() {
+    item folder ls -A "$state_dir/caches"
+    item stamp cat "$state_dir/caches/.bringup-stamp.json"
+    item artefacts rank_files
+}
+
+# Files that belong to one rank each, and one file to see whether anything is there at all.
+rank_files() {
+    # In a shell of its own: the folder of this one holds the answer.
+    (
+        cd "$state_dir/caches" || exit
+        find . -type f ! -name '.bringup*' | head -n 1 | sed 's/^/any /'
+        find . \( -type f -name '*dp[0-9]*_rank[0-9]*' -o -path '*/torch_aot_compile/*/rank_*/model' \) | head -n 5000
+    )
+}

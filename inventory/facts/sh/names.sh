@@ -1,0 +1,24 @@
+# shellcheck shell=sh
+# What names lead to here. A name server that hangs costs this section only.
+section_names() {
+    item own getent ahosts "$(uname -n)"
+    item hosts-file own_lines
+    item proxies proxies
+    asked_addresses name_of
+}
+
+own_lines() {
+    grep -w -F -e "$(uname -n)" /etc/hosts || true
+}
+
+proxies() {
+    env | grep -i -E '^(https?|all|no)_proxy=' || true
+}
+
+# name_of NAME: one page for a name, nothing for an address.
+name_of() {
+    case $1 in
+    *:*) ;;
+    *[!0-9.]*) page name "$1" getent ahosts "$1" ;;
+    esac
+}
