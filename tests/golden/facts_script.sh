@@ -120,6 +120,66 @@ asked_addresses() {
     "$1" tray2.example
 }
 
+weights_program='# ruff: noqa: INP001  (sent as text)
+"""Which safetensors files are shorter or longer than their own header says, and which shards of an index are not there.
+
+Prints a line "damaged PATH: WHAT" for each, and "checked N" at the end. Runs on hosts, in any Python from 3.7 on.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+import sys
+from pathlib import Path
+
+MOST = 100_000_000  # bytes of a header, as the format allows
+
+
+def fault(path: Path) -> str | None:
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        start = file.read(8)
+        if len(start) < 8:
+            return f"{size} bytes, which is less than any header"
+        length = struct.unpack("<Q", start)[0]
+        if length > MOST or 8 + length > size:
+            return f"{size} bytes, and its header alone should be {length + 8}"
+        header = json.loads(file.read(length))
+    ends = [value["data_offsets"][1] for key, value in header.items() if key != "__metadata__"]
+    wanted = 8 + length + max(ends or [0])
+    return None if size == wanted else f"{size} bytes, and its header tells of {wanted}"
+
+
+def missing(path: Path) -> str | None:
+    named = set(json.loads(path.read_bytes())["weight_map"].values())
+    gone = sorted(name for name in named if not (path.parent / name).exists())
+    return f"{gone[0]} is not there, and {len(gone) - 1} more" if gone else None
+
+
+def said_of(path: Path) -> str | None:
+    try:
+        return fault(path) if path.suffix == ".safetensors" else missing(path)
+    except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
+        return f"cannot be read: {str(error)[:80]}"
+
+
+def main() -> None:
+    checked = 0
+    for folder, folders, names in os.walk(sys.argv[1], followlinks=True):
+        folders[:] = [name for name in folders if name != ".cache"]
+        for name in sorted(names):
+            if name.endswith((".safetensors", ".safetensors.index.json")):
+                checked += 1
+                what = said_of(Path(folder, name))
+                sys.stdout.write(f"damaged {folder}/{name}: {what}\n" if what else "")
+                sys.stdout.flush()
+    sys.stdout.write(f"checked {checked}\n")
+
+
+main()
+'
 # What every section is made of. Sections run in the private folder of begin.sh.
 
 # item NAME COMMAND...: keep its stdout, stderr and exit status for the answer.
@@ -194,8 +254,9 @@ machine_names() {
     item tegra cat /etc/nv_tegra_release
 }
 
+# Root needs none, and a login by PAM is not free.
 section_sudo() {
-    item true sudo -n true
+    [ "$(id -u)" = 0 ] || item true sudo -n true
 }
 
 os_release() {
@@ -345,13 +406,135 @@ pci_devices() {
     done 2>/dev/null
 }
 
+# What the kernel, its log and the dynamic linker say of GPU drivers: no vendor's tool is asked.
+section_driver() {
+    item parameters cat "$sysroot/proc/driver/nvidia/params"
+    item modules loaded_modules
+    item peers ls "$sysroot/sys/kernel/mm/memory_peers"
+    item libraries linked_libraries
+    item kernels installed_kernels
+    item command-line cat /proc/cmdline
+    item nvlsm grep -slx nvlsm /proc/[0-9]*/comm
+    item amdgpu cat "$sysroot/sys/module/amdgpu/version"
+    item rocm cat /opt/rocm/.info/version
+    item nccl nccl_records
+}
+
+# A module that is built into the kernel has a folder too.
+loaded_modules() {
+    [ -d "$sysroot/sys/module" ] || {
+        echo "$sysroot/sys/module: No such file or directory" >&2
+        return 1
+    }
+    for module in nvidia nvidia_uvm nvidia_peermem nv_peer_mem gdrdrv mlx5_core mlx5_ib ib_umad ib_uverbs amdgpu; do
+        [ ! -d "$sysroot/sys/module/$module" ] || printf '%s\n' "$module"
+    done
+}
+
+# `ldconfig -p` of the driver's libraries, and behind each the file that it is a link to.
+linked_libraries() {
+    ldconfig -p >.ldconfig || return
+    grep -E 'lib(cuda|nvidia-ml)\.so' .ldconfig | while read -r name rest; do
+        printf '%s %s -> %s\n' "$name" "$rest" "$(readlink -f "${rest##*=> }")"
+    done
+}
+
+# The kernels that can be booted, and those that have the nvidia module.
+installed_kernels() {
+    for kernel in /boot/vmlinuz-*; do
+        [ ! -e "$kernel" ] || printf 'kernel %s\n' "${kernel##*/vmlinuz-}"
+    done
+    grep -sl '/nvidia\.ko' /lib/modules/*/modules.dep | sed -n 's,^/lib/modules/\([^/]*\)/.*,has \1,p'
+}
+
+# What the wheels of NCCL and NVSHMEM recorded when they were installed: nothing of hundreds of MB is read.
+nccl_records() {
+    set -- "$state_dir"/envs/*/lib/python3*/site-packages
+    [ -e "$1" ] || return 0
+    for packages in "$@"; do
+        for record in "$packages"/nvidia_nccl_*.dist-info/RECORD "$packages"/nvidia_nvshmem_*.dist-info/RECORD; do
+            [ ! -r "$record" ] || printf 'wheel %s\n' "$record"
+        done
+        library=$packages/nvidia/nccl/lib/libnccl.so.2
+        [ ! -r "$library" ] || printf 'size %s %s\n' "$(wc -c <"$library")" "$library"
+    done
+    grep -s '^nvidia/nccl/lib/libnccl\.so\.2,' /dev/null "$state_dir"/envs/*/lib/python3*/site-packages/nvidia_nccl_*.dist-info/RECORD
+    return 0
+}
+
+# Errors of GPUs in the kernel's log, newest last; the time before them is seconds since boot.
+section_kernel_log() {
+    item uptime cat /proc/uptime
+    item errors gpu_errors
+}
+
+gpu_errors() {
+    dmesg >.dmesg 2>.dmesg.err || kernel_journal || sudo_log || {
+        cat .dmesg.err >&2
+        return 1
+    }
+    grep -A 2 -E 'NVRM.*(Xid|fallen off)|NVRM: GPU at|fallen off the bus' .dmesg | tail -n 200
+    return 0
+}
+
+# Without the right to read it, it is empty.
+kernel_journal() {
+    journalctl -q -k -b -o short-monotonic --no-pager >.dmesg 2>/dev/null && [ -s .dmesg ]
+}
+
+sudo_log() {
+    # shellcheck disable=SC2024  # the file is ours
+    sudo -n dmesg >.dmesg 2>/dev/null
+}
+
+# The bridges above GPUs, and their access control (ACS), which only root may read on most hosts.
+section_bridges() {
+    [ -n "$sysroot" ] || item paths gpu_paths
+    [ -n "$sysroot" ] || item acs bridge_acs
+}
+
+gpu_paths() {
+    set --
+    for device in /sys/bus/pci/devices/*; do
+        class=
+        read -r class <"$device/class" || continue
+        case $class in
+        0x03* | 0x12*) set -- "$@" "$device" ;;
+        esac
+    done 2>/dev/null
+    [ $# -eq 0 ] || readlink -f "$@"
+}
+
+bridge_acs() {
+    lspci -D -vv -d ::0604 >.bridges || return
+    grep -E '^[0-9a-f]|ACSCtl|access denied' .bridges
+}
+
+# gpu_owners PIDS: the processes with these ids (a file, one a line), those of vLLM, and all their ancestors.
+gpu_owners() {
+    ps -ww -eo pid=,ppid=,user:32=,lstart=,args= >.processes || return
+    awk '
+        FILENAME != ".processes" { wanted[$1] = 1; next }
+        { parent[$1] = $2; line[$1] = substr($0, 1, 260) }
+        /VLLM::|vllm[^ ]* +serve/ { wanted[$1] = 1 }
+        END {
+            for (pid in wanted)
+                for (one = pid; one > 1 && (one in line) && !(one in told); one = parent[one]) {
+                    told[one] = 1
+                    print line[one]
+                }
+        }' "$1" .processes
+}
+
 # Each call that can take seconds is a section of its own.
 section_nvidia() {
-    item version cat /proc/driver/nvidia/version
+    item version cat "$sysroot/proc/driver/nvidia/version"
     item nodes ls /dev/nvidiactl /dev/nvidia0
     item xml nvidia_xml
     worked=$(sed -n '$s/^nvidia.xml //p' nvidia.status)
     [ "$worked" = 0 ] || [ "$worked" = 127 ] || nvidia_otherwise
+    sed -n 's,.*<pid>\([0-9]*\)</pid>.*,\1,p' .nvidia.xml >.gpu-pids
+    [ "$worked" = 127 ] || item owners gpu_owners .gpu-pids
 }
 
 # Without its longest part: hundreds of clock rates a GPU.
@@ -383,12 +566,25 @@ section_nvidia_topology() {
     item matrix nvidia-smi topo -m
 }
 
+section_nvidia_links() {
+    item errors nvidia-smi nvlink -e
+}
+
+# The whole domain as this host sees it; the service must take commands (IMEX_CMD_ENABLED).
+section_nvidia_imex() {
+    item domain nvidia-imex-ctl -N
+}
+
 section_nvidia_services() {
     item imex-nodes cat "$sysroot/etc/nvidia-imex/nodes_config.cfg"
     item imex-channels ls "$sysroot/dev/nvidia-caps-imex-channels"
     item container-toolkit nvidia-ctk --version
     item fabric-manager nv-fabricmanager --version
     item units nvidia_units
+    item devices grep -a imex "$sysroot/proc/devices"
+    case $(cat nvidia_services.units.out) in
+    *ActiveState=failed*) item manager-log journalctl -q -u nvidia-fabricmanager -b -o cat -n 40 --no-pager ;;
+    esac
 }
 
 # Nothing where systemd is not PID 1.
@@ -405,6 +601,8 @@ section_amd() {
     amd_status=$(sed -n 's/^amd.static //p' amd.status)
     [ "$amd_status" = 0 ] || amd_otherwise
     item kfd kfd_nodes
+    sed -n 's/.*"pid": *"*\([0-9]*\).*/\1/p' amd.process.out >.gpu-pids
+    [ "$amd_status" = 127 ] || item owners gpu_owners .gpu-pids
 }
 
 # Older tools have no JSON, or break while they write it.
@@ -435,7 +633,28 @@ section_network() {
     item addresses ip -o addr show
     item speeds values /sys/class/net/*/speed
     item ports cat /proc/sys/net/ipv4/ip_local_port_range
-    asked_addresses route_to
+    item reserved cat /proc/sys/net/ipv4/ip_local_reserved_ports
+    item routes all_routes
+    if [ -s network.routes.out ]; then asked_addresses other_route; else asked_addresses route_to; fi
+}
+
+# One process tells the way to all hosts, however many. Only of plain IPv4 addresses: names, and IPv6 in another
+# spelling, would not be found in its answer. Busybox's ip knows no -batch.
+all_routes() {
+    asked_addresses list_route | ip -o -force -batch -
+}
+
+list_route() {
+    case $1 in
+    *[!0-9.]*) ;;
+    *) printf 'route get %s\n' "$1" ;;
+    esac
+}
+
+other_route() {
+    case $1 in
+    *[!0-9.]*) route_to "$1" ;;
+    esac
 }
 
 # route_to ADDRESS: one page, the kernel's own answer; a name is looked up first.
@@ -473,6 +692,7 @@ section_rdma() {
         "$devices"/*/ports/*/link_layer "$devices"/*/device/numa_node
     [ -n "$sysroot" ] || [ -d "$devices" ] || item ibstat ibstat
     item netdevs rdma_netdevs
+    item drivers grep -a -s '^DRIVER=' /dev/null "$devices"/*/device/uevent
     item gids values "$devices"/*/ports/*/gids/[0-9] "$devices"/*/ports/*/gids/1[0-5] \
         "$devices"/*/ports/*/gid_attrs/types/[0-9] "$devices"/*/ports/*/gid_attrs/types/1[0-5]
 }
@@ -527,7 +747,16 @@ section_software() {
     item systemd-state systemd_state
     item python python3 --version
     item uv uv --version
+    item compilers compilers
     wait
+}
+
+# What builds kernels when a rank starts.
+compilers() {
+    PATH="$PATH:/usr/local/cuda/bin"
+    for compiler in nvcc hipcc cc c++ ninja; do
+        command -v "$compiler" || true
+    done
 }
 
 # systemd_state: `running`, `degraded`, ... only where systemd is PID 1.
@@ -542,9 +771,8 @@ systemd_state() {
 # A container service that hangs must not hide the rest.
 section_containers() {
     item cdi cdi_specs
-    item docker-runtimes docker info --format '{{json .Runtimes}}' &
+    item docker docker info --format '{{.ServerVersion}} {{json .Runtimes}}' &
     item podman podman version --format '{{.Client.Version}}'
-    item docker docker version --format '{{.Server.Version}}'
     wait
 }
 
@@ -617,10 +845,24 @@ section_state() {
     item environments-folder ls -A "$state_dir/envs"
     for folder in "$state_dir"/envs/*/; do
         [ ! -d "$folder" ] || page environment "$folder" cat "${folder}bringup-env.json"
+        [ ! -d "$folder" ] || page packages "$folder" installed "$folder"
     done
     item weights-folder ls -A "$state_dir/weights"
     for folder in "$state_dir"/weights/*/*/; do
         [ ! -d "$folder" ] || page weights "$folder" cat "${folder}.bringup-manifest.json"
+    done
+}
+
+# installed FOLDER/: `python 3.12`, and `name-version` of every distribution. No program is started for it.
+installed() {
+    for library in "$1"lib/python3.*/site-packages; do
+        [ -d "$library" ] || continue
+        python=${library%/site-packages}
+        printf 'python %s\n' "${python##*/python}"
+        for distribution in "$library"/*.dist-info; do
+            distribution=${distribution##*/}
+            printf '%s\n' "${distribution%.dist-info}"
+        done
     done
 }
 
@@ -648,8 +890,18 @@ deployment_report() {
     fi 2>/dev/null
     [ ! -d /run/systemd/system ] || systemctl show "bringup-$deployment_name.service" \
         -p LoadState,ActiveState,SubState,MainPID,ControlGroup | sed 's/^/unit /'
-    deployment_processes "$deployment_name" "$deployment_generation" | sed 's/^/process /'
+    deployment_processes "$deployment_name" "$deployment_generation" | while read -r pid; do
+        printf 'process %s\n' "$pid"
+        cgroup_of "$pid"
+    done
 }
+
+# cgroup_of PID: `cgroup PID PATH`, of version 2 or of systemd's own hierarchy.
+cgroup_of() {
+    while read -r line; do
+        case $line in 0::* | *:name=systemd:*) printf 'cgroup %s %s\n' "$1" "${line#*:*:}" ;; esac
+    done <"/proc/$1/cgroup"
+} 2>/dev/null
 
 # process_line PID: `leader STATE STARTTIME` of a process that is there (a zombie says Z).
 process_line() {
@@ -659,54 +911,6 @@ process_line() {
     printf 'leader %s %s\n' "$1" "${20}"
 }
 
-"$1"
-BRINGUP_END_OF_SECTIONS
-section nvidia 20
-section nvidia_topology 20
-section nvidia_capability 20
-section nvidia_services 20
-section amd 20
-section system 10
-section processor 10
-section pci 10
-section network 10
-section rdma 10
-section listeners 10
-section disks 10
-section software 10
-section containers 10
-section sudo 10
-section state 10
-section deployments 10
-
-# The end of the script that gathers facts: wait for the sections, then tell everything, framed.
-# Needs: begin.sh, whole_seconds.
-#
-# The answer: a line `bringup-facts 1 MARK`, `wc -c` of every item, then each item after a line MARK, and MARK end.
-# Both lengths and the random mark must fit: any bytes survive, and what was cut is noticed.
-alarm "$whole_seconds" >/dev/null 2>&1 &
-alarm_pid=$!
-
-# shellcheck disable=SC2086  # names of ours, one word each
-set -- $sections
-while [ $# -gt 0 ]; do
-    read -r ended <&3
-    [ "$ended" != late ] || break
-    shift
-done
-kill "$alarm_pid" 2>/dev/null
-
-printf '%s\n%s\n' "$begun" "$(date +%s.%N)" >clock.out
-printf '\n%s\n' "$mark" >.mark
-set -- *
-printf 'bringup-facts 1 %s\n' "$mark"
-wc -c "$@"
-for item in "$@"; do
-    set -- "$@" .mark "$item"
-    shift
-done
-cat "$@" .mark
-printf 'end\n'
 # What a rank would be given, read where it would be started: in a transient unit like the unit of a deployment, or in
 # this session where there is no systemd that we may use.
 section_context() {
@@ -735,7 +939,7 @@ context_report() {
     part limits cat /proc/self/limits
     part cgroup cat /proc/self/cgroup
     part cgroup-limits context_cgroup_limits
-    part kernel values /proc/sys/kernel/threads-max /proc/sys/kernel/pid_max
+    part kernel values /proc/sys/kernel/threads-max /proc/sys/kernel/pid_max /proc/loadavg
     part shm df -P -k /dev/shm
     part shm-files context_shm_files
     part environment context_environment
@@ -846,4 +1050,194 @@ context_devices() {
     [ $# = 0 ] || stat -c '%A %U %G %g %n' "$@"
 }
 
+# What names lead to here. A name server that hangs costs this section only.
+section_names() {
+    item own getent ahosts "$(uname -n)"
+    item hosts-file own_lines
+    item proxies proxies
+    asked_addresses name_of
+}
+
+own_lines() {
+    grep -w -F -e "$(uname -n)" /etc/hosts || true
+}
+
+proxies() {
+    env | grep -i -E '^(https?|all|no)_proxy=' || true
+}
+
+# name_of NAME: one page for a name, nothing for an address.
+name_of() {
+    case $1 in
+    *:*) ;;
+    *[!0-9.]*) page name "$1" getent ahosts "$1" ;;
+    esac
+}
+
+# What lies in the folders of weights. A file server that hangs costs this section only.
+# Needs: state_dir, weights_program.
+section_weights() {
+    item now date +%s
+    item locks lock_files
+    item held cat /proc/locks
+    weights_folders=0
+    for folder in "$state_dir"/weights/*/*/; do
+        [ -d "$folder" ] || continue
+        folder=${folder%/}
+        weights_folders=$((weights_folders + 1))
+        page files "$folder" weight_files "$folder"
+        page links "$folder" links_of "$folder"
+        page unreadable "$folder" unreadable_files "$folder"
+        page pointers "$folder" lfs_pointers "$folder"
+    done
+    [ "$weights_folders" = 0 ] || headers
+}
+
+weight_files() {
+    find -L "$1" -type f -exec stat -L -c '%s %n' {} + | head -n 20000
+}
+
+# A link, and where it leads to: `link -> target`.
+links_of() {
+    # shellcheck disable=SC2016  # for the other shell
+    find "$1" -type l -exec sh -c 'for link; do printf "%s -> %s\n" "$link" "$(readlink -f "$link")"; done' sh {} + |
+        head -n 2000
+}
+
+# Links that lead nowhere are not readable either.
+unreadable_files() {
+    # shellcheck disable=SC2016  # for the other shell
+    find "$1" ! -type d -exec sh -c 'for file; do [ -r "$file" ] || printf "%s\n" "$file"; done' sh {} + | head -n 200
+}
+
+# What `git clone` leaves without LFS: a few lines of text where weights should be.
+lfs_pointers() {
+    find -L "$1" -type f -size -4 ! -name '*.json' ! -path '*/.cache/*' \
+        -exec grep -l -a -e '^version https://git-lfs' {} + | head -n 200
+}
+
+# `inode age-in-seconds-since-1970 size path`
+lock_files() {
+    set -- "$state_dir/weights" "$state_dir/caches"
+    [ -d "$1" ] || shift
+    [ -d "${2:-$1}" ] || set -- "$1"
+    [ -d "$1" ] || return 0
+    find "$@" -type f \( -name '*.lock' -o -name lock -o -name '*.incomplete' \) -exec stat -c '%i %Y %s %n' {} + |
+        head -n 500
+}
+
+# The length that each header tells, in the first Python that runs.
+headers() {
+    for python in "$state_dir"/envs/*/bin/python python3; do
+        if "$python" -I -S -B -c 'import json' 2>/dev/null; then
+            item headers "$python" -I -S -B -c "$weights_program" "$state_dir/weights"
+            return
+        fi
+    done
+}
+
+# What ranks have compiled and tuned on this host. Needs: state_dir.
+section_caches() {
+    item folder ls -A "$state_dir/caches"
+    item stamp cat "$state_dir/caches/.bringup-stamp.json"
+    item artefacts rank_files
+}
+
+# Files that belong to one rank each, and one file to see whether anything is there at all.
+rank_files() {
+    # In a shell of its own: the folder of this one holds the answer.
+    (
+        cd "$state_dir/caches" || exit
+        find . -type f ! -name '.bringup*' | head -n 1 | sed 's/^/any /'
+        find . \( -type f -name '*dp[0-9]*_rank[0-9]*' -o -path '*/torch_aot_compile/*/rank_*/model' \) | head -n 5000
+    )
+}
+
+# What docker holds and runs, as the login user may see it.
+section_docker() {
+    item info docker info --format '{{json .}}'
+    [ "$(cat docker.status)" = 'docker.info 0' ] || return
+    item root docker_root
+    item images docker_images &
+    item containers docker_containers &
+    wait
+}
+
+# Where images lie, and what that lies on.
+docker_root() {
+    docker_folder=$(sed -n 's/.*"DockerRootDir":"\([^"]*\)".*/\1/p' docker.info.out)
+    [ -n "$docker_folder" ] || return
+    keyed "$docker_folder" disk_of "$docker_folder"
+}
+
+# One JSON object a line. Environments are left out: they may hold secrets.
+docker_images() {
+    docker image ls --quiet --no-trunc | sort -u | head -n 60 | xargs -r docker image inspect --format \
+        '{"Id":{{json .Id}},"RepoTags":{{json .RepoTags}},"RepoDigests":{{json .RepoDigests}},"RootFS":{{json .RootFS}},"Os":{{json .Os}},"Architecture":{{json .Architecture}},"Size":{{json .Size}}}'
+}
+
+docker_containers() {
+    docker ps --quiet --no-trunc | head -n 60 | xargs -r docker container inspect --format \
+        '{"Name":{{json .Name}},"Image":{{json .Config.Image}},"StopTimeout":{{json .Config.StopTimeout}},"Path":{{json .Path}},"Args":{{json .Args}},"Pid":{{json .State.Pid}},"Devices":{{json .HostConfig.Devices}}}'
+}
+
+"$1"
+BRINGUP_END_OF_SECTIONS
+section nvidia 20
+section nvidia_topology 20
+section nvidia_capability 20
+section nvidia_services 20
+section nvidia_links 20
+section nvidia_imex 20
+section amd 20
+section driver 20
+section kernel_log 20
+section bridges 20
+section system 10
+section processor 10
+section pci 10
+section network 10
+section rdma 10
+section listeners 10
+section disks 10
+section software 10
+section containers 10
+section sudo 10
+section state 10
+section deployments 10
 section context 10
+section names 10
+section weights 20
+section caches 10
+section docker 10
+
+# The end of the script that gathers facts: wait for the sections, then tell everything, framed.
+# Needs: begin.sh, whole_seconds.
+#
+# The answer: a line `bringup-facts 1 MARK`, `wc -c` of every item, then each item after a line MARK, and MARK end.
+# Both lengths and the random mark must fit: any bytes survive, and what was cut is noticed.
+alarm "$whole_seconds" >/dev/null 2>&1 &
+alarm_pid=$!
+
+# shellcheck disable=SC2086  # names of ours, one word each
+set -- $sections
+while [ $# -gt 0 ]; do
+    read -r ended <&3
+    [ "$ended" != late ] || break
+    shift
+done
+kill "$alarm_pid" 2>/dev/null
+
+printf '%s\n%s\n' "$begun" "$(date +%s.%N)" >clock.out
+printf '\n%s\n' "$mark" >.mark
+set -- *
+{
+    printf 'bringup-facts 1 %s\n' "$mark"
+    wc -c "$@"
+    for item in "$@"; do
+        set -- "$@" .mark "$item"
+        shift
+    done
+    cat "$@" .mark
+    printf 'end\n'
+} | dd obs=65536 2>/dev/null # else every item is a packet of its own, to be encrypted here and decrypted there
