@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from inventory.facts.host import HostFacts
     from launch.request import Request
 
-__all__ = ["Choice", "Decision", "choose", "decide"]
+__all__ = ["Choice", "Decision", "choose", "decide", "said"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,15 +45,15 @@ def decide(
     choice: Choice, request: Request, facts: Mapping[str, HostFacts], programs: Mapping[str, Program]
 ) -> Decision:
     """Place the ranks and render every host's command."""
-    said = _said(choice, request)
-    placement = _placed(choice, request, facts, said[0].argv)
-    placement = _settled(choice, placement, facts, said[0])
-    notes = (*_notes(choice, said), *why_settings(request))
+    spoken = said(choice, request, len(choice.hosts))
+    placement = _placed(choice, request, facts, spoken[0].argv)
+    placement = _settled(choice, placement, facts, spoken[0])
+    notes = (*_notes(choice, spoken), *why_settings(request))
     placement = replace(placement, reasons=(*choice.reasons, *placement.reasons, *notes))
     by_name = {host.name: host for host in choice.hosts}
     commands, api_servers = [], {}
     for node in placement.nodes:
-        process = said[min(node.node_rank, len(said) - 1)]
+        process = spoken[min(node.node_rank, len(spoken) - 1)]
         env = {**process.env, **dict(by_name[node.host].env)}
         commands.append(render(process.argv, env, node=node, placement=placement, program=programs[node.host]))
         api_servers[node.host] = api_server_count(process.argv, node, placement)
@@ -61,7 +61,7 @@ def decide(
     return Decision(choice, placement, tuple(commands), api_servers)
 
 
-def _said(choice: Choice, request: Request) -> list[Translated]:
+def said(choice: Choice, request: Request, nodes: int) -> list[Translated]:
     """The recipe's command and environment of each node, in the words of the version, with what was set over it."""
     resolved = resolve(
         choice.found,
@@ -70,11 +70,11 @@ def _said(choice: Choice, request: Request) -> list[Translated]:
         variant=choice.variant,
         features=choice.features.names,
         modes=choice.features.modes,
-        node_count=len(choice.hosts),
+        node_count=nodes,
     )
-    said = [translate(one.argv, one.env, choice.vllm) for one in resolved.processes]
+    spoken = [translate(one.argv, one.env, choice.vllm) for one in resolved.processes]
     wanted = words(request.settings, choice.vllm)
-    return [replace(one, argv=over(one.argv, wanted, choice.vllm)) for one in said] if wanted else said
+    return [replace(one, argv=over(one.argv, wanted, choice.vllm)) for one in spoken] if wanted else spoken
 
 
 def _placed(choice: Choice, request: Request, facts: Mapping[str, HostFacts], argv: Sequence[str]) -> Placement:

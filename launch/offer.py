@@ -10,6 +10,7 @@ from launch.resolve.case import PD
 from launch.resolve.choice import strategy_for
 from launch.resolve.constraints import applies
 from launch.resolve.gates import (
+    MOST_NODES,
     Place,
     constraint_of,
     effective_strategies,
@@ -49,10 +50,17 @@ def strategy_of(place: Place, hosts: int) -> str:
             f"the recipe has no layout for {hosts} host(s) of {place.hardware}",
             id="strategy-none",
             observed=f"strategies {', '.join(effective_strategies(place.recipe))}",
-            required="a strategy of the recipe that this hardware supports on this number of hosts",
+            required=f"a number of hosts that has a layout here: {_numbers(place)}",
             next_command="the same command with another number of --hosts",
         )
     return strategy_for(place, hosts, among)
+
+
+def _numbers(place: Place) -> str:
+    """The numbers of nodes for which the recipe has layouts on this hardware."""
+    listed = effective_strategies(place.recipe)
+    able = [count for count in range(1, MOST_NODES + 1) if any(_is_for(place, name, count) for name in listed)]
+    return ", ".join(map(str, able)) or "none"
 
 
 def _is_for(place: Place, name: str, hosts: int) -> bool:
@@ -110,13 +118,14 @@ def _not_here(found: Found, place: Place, *, typed: bool) -> BringupError:
     return kind(
         f"{found.id} does not run on {place.hardware}",
         id="recipe.hardware",
-        observed=f"{asked}hosts are {place.hardware} (the names of their GPUs); {_reason(place)} (the recipe)",
+        observed=f"{asked}hosts are {place.hardware} (the names of their GPUs); {why_not_here(place)} (the recipe)",
         required=f"one of {', '.join(_able(place)) or 'the hardware of the recipe'}",
         next_command="invoke recipes.list",
     )
 
 
-def _reason(place: Place) -> str:
+def why_not_here(place: Place) -> str:
+    """Why the variant is not offered on this hardware."""
     says = place.recipe.meta.hardware.get(place.hardware)
     if says == "unsupported":
         return "the recipe says unsupported"

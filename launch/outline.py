@@ -25,9 +25,9 @@ BY_HAND = "/usr/local/bin/vllm"
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """A decision for the deployment `name`. `obstacles`: why bringup would not carry it out; then there are no `engines`.
+    """A decision for the deployment `name`.
 
-    `commit` pins the weights; None: nothing does.
+    `obstacles`: why bringup would not carry it out; then there are no `engines`. `commit` pins the weights; None: nothing does.
     """
 
     name: str

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from launch.placement import NO_PINS, Pins
 from launch.reasons import Reason
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ class Inputs:
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """`commit` pins the weights, None: the recipe pins none. `context`: tokens of the longest request."""
+    """`commit` pins the weights, None: the recipe pins none."""
 
     recipe: str
     variant: str
@@ -46,7 +47,6 @@ class Model:
     precision: str | None
     served_name: str
     features: tuple[str, ...]
-    context: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class Layout:
 
 @dataclass(frozen=True, slots=True)
 class MemoryPart:
-    """One block of a GPU's bar: weights, activations, graphs, kv, state, unused, ..."""
+    """One block of a GPU's bar: weights, activations, graphs, kv, state; outside: what vLLM does not let itself use."""
 
     name: str
     bytes: int
@@ -98,7 +98,8 @@ class Memory:
     `needed_bytes` and `there_bytes` are of the rule that decides whether it fits, over `of`: "a GPU" or "the gang".
     `fits` None: a figure is missing. `parts` are of one GPU and add up to its `gpu_bytes`; none where only the
     recipe's minimum is known. `kv_tokens`: as the engine logs them, for one data-parallel rank; `kv_tokens_gang`: of
-    all ranks together.
+    all ranks together. `is_bound`: at most so many, because of what is `unknown`. `concurrency`: requests of
+    `context` tokens that one rank holds.
     """
 
     fits: bool | None
@@ -111,6 +112,9 @@ class Memory:
     kv_tokens_gang: int | None
     concurrency: float | None
     source: str
+    is_bound: bool = False
+    context: int | None = None
+    unknown: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +190,8 @@ class Processes:
 class Host:
     """One host of the gang; the first is the head. `role`: single, head, follower.
 
-    `env` is the whole environment and `argv` the exact command. `clique`: NVLink domain, cluster and clique.
+    `env` is the whole environment and `argv` the exact command. `clique`: NVLink domain, cluster and clique. `pins`:
+    the CPUs and NUMA nodes of its processes.
     """
 
     name: str
@@ -204,6 +209,7 @@ class Host:
     processes: Processes
     env: tuple[tuple[str, str], ...]
     argv: tuple[str, ...]
+    pins: Pins = NO_PINS
 
 
 @dataclass(frozen=True, slots=True)
