@@ -64,10 +64,12 @@ class Report:
         self._console.print(Text(str(error), style="red"))
 
     def findings(self, findings: Sequence[Finding]) -> None:
-        """Show what does not pass, the same finding of several hosts once, and count the rest."""
-        for finding, hosts in grouped(findings):
-            if finding.status in _STYLES and finding.status is not Status.PASS:
-                self.say(_finding_text(finding, hosts), style=_STYLES[finding.status])
+        """Show what does not pass, one cause once for all its hosts, and count the rest."""
+        from launch.causes import causes
+
+        for cause in causes(findings):
+            if cause.status in _STYLES and cause.status is not Status.PASS:
+                self.say("\n".join(cause.lines()), style=_STYLES[cause.status])
         counts = {status: sum(one.status is status for one in findings) for status in Status}
         self.say("checks: " + ", ".join(f"{count} {status}" for status, count in counts.items() if count))
 
@@ -120,23 +122,6 @@ def same_changes(plan: Plan) -> dict[tuple[str, str, str], list[str]]:
     for change in sorted(plan.changes, key=lambda one: order.index(one.phase)):
         united.setdefault((change.phase, change.action, change.summary), []).append(change.host)
     return united
-
-
-def grouped(findings: Sequence[Finding]) -> list[tuple[Finding, tuple[str, ...]]]:
-    """Unite findings that differ in the host alone, the gravest first."""
-    order = [Status.FAIL, Status.UNKNOWN, Status.WARN, Status.SKIP, Status.PASS]
-    groups: dict[tuple[str, ...], tuple[Finding, list[str]]] = {}
-    for finding in sorted(findings, key=lambda one: order.index(one.status)):
-        key = (finding.check, finding.status, finding.observed, finding.required)
-        groups.setdefault(key, (finding, []))[1].append(finding.host)
-    return [(finding, tuple(host for host in hosts if host)) for finding, hosts in groups.values()]
-
-
-def _finding_text(finding: Finding, hosts: Sequence[str]) -> str:
-    return (
-        f"{finding.status.upper()} {finding.check} on {', '.join(hosts) or 'the gang'}\n"
-        f"  observed: {finding.observed}\n  required: {finding.required}\n  next: {finding.remedy}"
-    )
 
 
 def printable(line: str) -> str:

@@ -1,0 +1,120 @@
+"""Findings as an operator reads them: one for each cause, with the hosts that it concerns. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from inventory.ranges import fold
+from playbooks.checks import CHECKS
+from playbooks.finding import Finding, Status
+
+GRAVEST_FIRST = (Status.FAIL, Status.UNKNOWN, Status.WARN, Status.SKIP, Status.PASS)
+SHOWN = 3
+"""Observations of one cause that are shown; the others are counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """One check's answer for one reason. `observed`: what was seen, and on which hosts (the gang's: none)."""
+
+    check: str
+    status: Status
+    observed: dict[str, tuple[str, ...]]
+    required: str
+    remedy: str
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        return tuple(host for hosts in self.observed.values() for host in hosts)
+
+    @property
+    def priority(self) -> str:
+        return str(CHECKS[self.check].PRIORITY) if self.check in CHECKS else ""
+
+    @property
+    def why(self) -> str:
+        return CHECKS[self.check].WHY if self.check in CHECKS else ""
+
+    @property
+    def runbook(self) -> str:
+        return f"docs/runbooks/{self.check}.md"
+
+    def seen(self) -> str:
+        """What was observed, and where if it was not the same everywhere."""
+        if len(self.observed) == 1:
+            return next(iter(self.observed))
+        texts = [f"{text} ({fold(hosts)})" if hosts else text for text, hosts in self.observed.items()]
+        left = len(texts) - SHOWN
+        return "; ".join(texts[:SHOWN]) + (f"; and {left} more alike" if left > 0 else "")
+
+    def lines(self) -> tuple[str, ...]:
+        """The cause in five lines: which check, what, why, and what to type."""
+        where = fold(self.hosts) or "the plan"
+        return (
+            f"{self.status.upper()} {self.check} ({self.priority}) on {where}",
+            f"  observed: {self.seen()}",
+            f"  required: {self.required}",
+            f"  why: {self.why}",
+            f"  next: {self.remedy}",
+            f"  more: {self.runbook}",
+        )
+
+
+def causes(findings: Iterable[Finding]) -> tuple[Cause, ...]:
+    """The findings by cause, the gravest first: the same on 30 hosts is one, also where only numbers differ."""
+    groups: dict[tuple[str, ...], list[Finding]] = {}
+    for finding in sorted(findings, key=lambda one: GRAVEST_FIRST.index(one.status)):
+        groups.setdefault(_key(finding), []).append(finding)
+    return tuple(_cause(group) for group in groups.values())
+
+
+def described(finding: Finding) -> dict[str, str]:
+    """A finding as data, with what its check says of itself."""
+    one = _cause([finding])
+    return {
+        "check": finding.check,
+        "priority": one.priority,
+        "status": str(finding.status),
+        "host": finding.host,
+        "observed": finding.observed,
+        "required": finding.required,
+        "why": one.why,
+        "remedy": finding.remedy,
+        "runbook": one.runbook,
+    }
+
+
+def _key(finding: Finding) -> tuple[str, ...]:
+    return (
+        finding.check,
+        finding.status,
+        *(_alike(text, finding.host) for text in (finding.observed, finding.required)),
+    )
+
+
+def _alike(text: str, host: str) -> str:
+    """The text without what differs between hosts of one kind: their names and numbers."""
+    return re.sub(r"[0-9]+(?:\.[0-9]+)*", "#", _renamed(text, host, "HOST"))
+
+
+def _renamed(text: str, host: str, name: str) -> str:
+    """The text with another name in place of the host's: the whole word, not a letter of another."""
+    return re.sub(rf"(?<![\w-]){re.escape(host)}(?![\w-])", lambda _: name, text) if host else text
+
+
+def _cause(group: Sequence[Finding]) -> Cause:
+    seen: dict[str, tuple[str, ...]] = {}
+    for one in group:
+        seen[one.observed] = (*seen.get(one.observed, ()), *([one.host] if one.host else []))
+    first = group[0]
+    return Cause(first.check, first.status, seen, first.required, _for_all(group))
+
+
+def _for_all(group: Sequence[Finding]) -> str:
+    """One remedy for all hosts: where only the host's name differs, the range takes its place."""
+    first = group[0]
+    if len({_renamed(one.remedy, one.host, "HOST") for one in group}) > 1:
+        return first.remedy
+    return _renamed(first.remedy, first.host, fold([one.host for one in group]))
