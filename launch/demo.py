@@ -6,21 +6,25 @@ the product's own.
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import time
 from contextlib import suppress
+from pathlib import Path
 
-from inventory.errors import BadInput, ExitCode
+from inventory.errors import BadInput
 from inventory.lab import lifecycle
 from launch import lab
 from launch.report import Report
-from launch.verbs import deploying, running
 
+ROOT = Path(__file__).resolve().parents[1]
 NAME = "demo"
 MODEL = "deepseek-v4-pro"
 HOSTS = "tray1,tray2"
 
 
-def run(report: Report) -> ExitCode:
+def run(report: Report) -> int:
     """Show a deploy, its status, and a second plan that is empty. The lab is gone afterwards, whatever happens."""
     began = time.monotonic()
     report.say("SIMULATED: two GB200 trays as Linux namespaces, a stand-in engine that is not vLLM", style="bold")
@@ -37,18 +41,17 @@ def run(report: Report) -> ExitCode:
     return code
 
 
-def _tour(inventory: str, report: Report) -> ExitCode:
-    flags = dict.fromkeys(
-        ("name", "variant", "strategy", "port", "rpc_port", "recipes", "accept_unknown", "override", "because"), ""
-    )
-    for dry_run in (False, True):
-        _typed(report, f"deploy --model {MODEL} --hosts {HOSTS}" + (" --dry-run" if dry_run else ""))
-        deploying.deploy(
-            model=MODEL, hosts=HOSTS, inventory=inventory, dry_run=dry_run, json=False, timeout="60", **flags
-        )
-    _typed(report, "status")
-    return running.status(hosts="all", name="", inventory=inventory, json=False)
+def _tour(inventory: str, report: Report) -> int:
+    for words in (
+        f"deploy --model {MODEL} --hosts {HOSTS} --timeout 60",
+        f"deploy --model {MODEL} --hosts {HOSTS} --dry-run",
+    ):
+        _typed(report, inventory, words)
+    return _typed(report, inventory, "status")
 
 
-def _typed(report: Report, words: str) -> None:
+def _typed(report: Report, inventory: str, words: str) -> int:
+    """Run the command that is shown, as an operator would; returns its exit code."""
     report.say(f"\n$ invoke {words}", style="cyan")
+    argv = [sys.executable, "-m", "invoke", *words.split()]
+    return subprocess.run(argv, cwd=ROOT, env={**os.environ, "BRINGUP_INVENTORY": inventory}, check=False).returncode

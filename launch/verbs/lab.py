@@ -106,7 +106,7 @@ def lab_power_on(*, host: str) -> ExitCode:
     return ExitCode.DONE
 
 
-def demo() -> ExitCode:
+def demo() -> int:
     from launch import demo as tour
 
     return tour.run(Report())
