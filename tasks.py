@@ -75,6 +75,25 @@ def check(_: Context, replay: str = "", json: bool = False) -> None:
 
 
 @verb()
+def memory(
+    _: Context,
+    model: str = "",
+    hosts: str = "",
+    hardware: str = "",
+    nodes: str = "",
+    variant: str = "",
+    strategy: str = "",
+    context: str = "",
+    config: str = "",
+    replay: str = "",
+    recipes: str = "",
+    inventory: str = "",
+    json: bool = False,
+) -> None:
+    """What fills each GPU: weights, activations, cache; tokens, requests at once, and what would change it most."""
+
+
+@verb()
 def probe(
     _: Context,
     hosts: str = "all",
@@ -142,6 +161,8 @@ def recipes_show(
     nodes: str = "",
     variant: str = "",
     strategy: str = "",
+    load_balancing: str = "",
+    ray: bool = False,
     feature: str = "",
     no_feature: str = "",
     recipes: str = "",
@@ -210,7 +231,7 @@ def _group(name: str, *tasks: Any) -> Collection:  # noqa: ANN401
     return group
 
 
-ns = Collection(deploy, check, probe, status, logs, stop, restart, unlock, demo)
+ns = Collection(deploy, check, memory, probe, status, logs, stop, restart, unlock, demo)
 ns.add_collection(_group("hosts", hosts_list, hosts_trust))
 ns.add_collection(_group("recipes", recipes_list, recipes_show, recipes_validate))
 ns.add_collection(_group("lab", lab_up, lab_down, lab_list, lab_shell, *LAB_FAULTS))

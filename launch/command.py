@@ -82,12 +82,12 @@ def render(
     `$IFACE_NAME` become this host's values; any other raises `BadInput`.
     """
     known = {"HEAD_IP": placement.head.address, "IFACE_NAME": node.interface}
-    options, owned = _without_owned(argv[3:])
+    options, owned = without_owned(argv[3:])
     api_servers = api_server_count(argv, node, placement)
     backend = owned.get("--distributed-executor-backend", "")
     if backend and placement.hosts_per_rank == 1:  # else the placement writes it
         options += ["--distributed-executor-backend", backend]
-    words = [*options, *_parallel(node, placement), *_binding(node.pins)]
+    words = [*options, *parallel_words(node, placement), *_binding(node.pins)]
     words += _serving(node, placement, program, api_servers)
     return HostCommand(
         host=node.host,
@@ -106,12 +106,12 @@ def api_server_count(argv: Sequence[str], node: Node, placement: Placement) -> i
         return 0
     if placement.load_balancing is LoadBalancing.EXTERNAL:
         return len(node.ranks)  # vLLM has one for each rank, and no other number
-    _, owned = _without_owned(argv[3:])
+    _, owned = without_owned(argv[3:])
     return int(owned.get("--api-server-count", "0")) or node.api_servers or default_api_servers(node, placement)
 
 
 def is_api_server_count_said(argv: Sequence[str]) -> bool:
-    return _without_owned(argv[3:])[1].get("--api-server-count", "0") != "0"
+    return without_owned(argv[3:])[1].get("--api-server-count", "0") != "0"
 
 
 def default_api_servers(node: Node, placement: Placement) -> int:
@@ -121,7 +121,8 @@ def default_api_servers(node: Node, placement: Placement) -> int:
     return placement.data_parallel_size
 
 
-def _without_owned(options: Sequence[str]) -> tuple[list[str], dict[str, str]]:
+def without_owned(options: Sequence[str]) -> tuple[list[str], dict[str, str]]:
+    """The words that stay as they are, and the values of the options that the placement decides."""
     kept: list[str] = []
     owned: dict[str, str] = {}
     words, many = iter(options), False
@@ -136,7 +137,8 @@ def _without_owned(options: Sequence[str]) -> tuple[list[str], dict[str, str]]:
     return kept, owned
 
 
-def _parallel(node: Node, placement: Placement) -> list[str]:
+def parallel_words(node: Node, placement: Placement) -> list[str]:
+    """The options that say which ranks `node` has, and how they are joined and reached."""
     words = ["--tensor-parallel-size", str(placement.tensor_parallel_size)]
     if placement.pipeline_parallel_size > 1:
         words += ["--pipeline-parallel-size", str(placement.pipeline_parallel_size)]

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from launch.request import Request
 
 EXTERNAL = ("data_parallel_external_lb", "data_parallel_rank")
+RAY_OPTIONS = ("--data-parallel-backend", "--distributed-executor-backend")
 MULTI_PORT = "data_parallel_multi_port_external_lb"
 
 
@@ -79,6 +80,16 @@ def number(values: Mapping[str, Any], dest: str) -> int:
 
 def _refuse(choice: Choice, values: Mapping[str, Any], spanned: int, hosts: int, world: int) -> None:
     """What of vLLM's multi-node modes is not launched, and why."""
+    if "ray" in {values.get("data_parallel_backend"), values.get("distributed_executor_backend")}:
+        shown = f"--model {choice.slug} --variant {choice.variant} --strategy {choice.strategy}"
+        raise BadInput(
+            f"{choice.strategy} is not launched on these hosts",
+            id="strategy-unsupported",
+            observed="Ray starts ranks through a cluster of its own on the hosts; nothing here starts or stops that",
+            required="ranks that every host starts itself: no ray in --data-parallel-backend and --distributed-...",
+            next_command=f"the same command with mp in its place; or by hand, as shown by invoke recipes.show {shown} "
+            f"--hardware {choice.hardware} --nodes {hosts} --ray",
+        )
     for holds, reason in _reasons(values, spanned, hosts, world):
         if holds:
             raise BadInput(
@@ -92,10 +103,6 @@ def _refuse(choice: Choice, values: Mapping[str, Any], spanned: int, hosts: int,
 
 def _reasons(values: Mapping[str, Any], spanned: int, hosts: int, world: int) -> Iterator[tuple[bool, str]]:
     ranks = number(values, "data_parallel_size")
-    yield (
-        "ray" in {values.get("data_parallel_backend"), values.get("distributed_executor_backend")},
-        "Ray starts ranks through its own cluster on the hosts, which nothing here installs, watches or stops",
-    )
     yield (
         spanned > 1 and ranks > 1,
         f"--nnodes {spanned} with {ranks} data-parallel ranks: vLLM would infer ranks and balancing from it",

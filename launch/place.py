@@ -51,17 +51,14 @@ def place(hosts: Sequence[Host], facts: Mapping[str, HostFacts], layout: Layout)
     per_host = layout.ranks_per_host
     _refuse_too_few(counts, layout, facts)
     size = per_host * len(hosts) // layout.hosts_per_rank
-    balancing = layout.load_balancing if size > 1 else LoadBalancing.NONE
-    if balancing is LoadBalancing.HYBRID and (per_host == 1 or len(hosts) == 1):
-        # vLLM would switch these to other modes by itself: write what it would do.
-        balancing = LoadBalancing.INTERNAL
+    balancing = balancing_of(layout, len(hosts))
     nodes = tuple(
         _node(
             index,
             host,
             address_of(host, hosts[1:] if index == 0 else hosts[:1], facts),
             _ranks(index // layout.hosts_per_rank, layout, devices[host.name], facts[host.name]),
-            serves=index == 0 or balancing in {LoadBalancing.HYBRID, LoadBalancing.EXTERNAL},
+            serves=serves(index, balancing),
         )
         for index, host in enumerate(hosts)
     )
@@ -76,6 +73,21 @@ def place(hosts: Sequence[Host], facts: Mapping[str, HostFacts], layout: Layout)
         pipeline_parallel_size=layout.pipeline_parallel_size,
         hosts_per_rank=layout.hosts_per_rank,
     )
+
+
+def balancing_of(layout: Layout, hosts: int) -> LoadBalancing:
+    """How the ranks are reached on so many hosts; hybrid with one rank a host or on one host is internal.
+
+    vLLM would switch these two to other modes by itself: what is written is what it does.
+    """
+    if layout.ranks_per_host * hosts // layout.hosts_per_rank == 1:
+        return LoadBalancing.NONE
+    alone = layout.ranks_per_host == 1 or hosts == 1
+    return LoadBalancing.INTERNAL if layout.load_balancing is LoadBalancing.HYBRID and alone else layout.load_balancing
+
+
+def serves(index: int, balancing: LoadBalancing) -> bool:
+    return index == 0 or balancing in {LoadBalancing.HYBRID, LoadBalancing.EXTERNAL}
 
 
 def _devices(host: Host, facts: HostFacts, layout: Layout) -> tuple[Gpu, ...]:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from inventory.errors import BringupError
+from launch.choice import Choice
 from launch.feature_choice import features_for
+from launch.modes import Command, balanced, with_ray
 from launch.offer import DEFAULT, refuse_unlaunchable, strategy_of, variant_for
 from launch.recipes_cases import filled, least_of
 from launch.recipes_validate import version_for
-from launch.request import known
+from launch.request import Request, known
 from launch.resolve import Case, resolve_case
 from launch.resolve.choice import default_hardware
 from launch.resolve.constraints import applies, unmet
@@ -24,16 +26,10 @@ if TYPE_CHECKING:
     from launch.catalogue import Found
     from launch.recipe_extra import Constraint, Source
     from launch.resolve import Resolved
+    from launch.vllm_args.translations import Translated
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
-    """What one node runs. `$HEAD_IP` and `$IFACE_NAME` stand for what a placement fills in."""
-
-    role: str
-    rank: int
-    env: Mapping[str, str]
-    argv: tuple[str, ...]
+NOT_WITH_RAY = "Ray starts the ranks through a cluster of its own, which bringup neither starts nor stops: by hand only"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +59,19 @@ class Shown:
     sources: tuple[Source, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Other:
+    """What of the recipe's usual form is wanted otherwise: features on and off, load balancing, Ray."""
+
+    on: Sequence[str] = ()
+    off: Sequence[str] = ()
+    load_balancing: str | None = None
+    ray: bool = False
+
+
+USUAL = Other()
+
+
 def show(
     found: Found,
     *,
@@ -70,10 +79,9 @@ def show(
     nodes: int,
     variant: str,
     strategy: str,
-    on: Sequence[str] = (),
-    off: Sequence[str] = (),
+    other: Other = USUAL,
 ) -> Shown:
-    """Resolve one choice; what is empty or 0 is chosen, features are the usual ones with `on` and without `off`.
+    """Resolve one choice; what is empty or 0 is chosen, and what is not said by `other` is the recipe's.
 
     Raises `BadInput` for names that there are not.
     """
@@ -88,10 +96,13 @@ def show(
     known("strategy", strategy, found.library.strategies)
     version = version_for("", found)
     case = Case(recipe, found.library, variant, strategy, hardware, node_count=nodes)
-    features = features_for(case, on, off)
+    features = features_for(case, other.on, other.off)
     resolved = resolve_case(replace(case, features=features.names, modes=features.modes))
     said = [(one, translate(one.argv, one.env, version)) for one in resolved.processes]
     commands = tuple(Command(one.role, one.rank, words.env, words.argv) for one, words in said)
+    if other.ray or other.load_balancing:
+        choice = Choice(found, hardware, variant, strategy, version, resolved.model_id)
+        commands = tuple(_otherwise(choice, [words for _, words in said], other, nodes, case.gpus))
     notes = [
         *features.notes,
         *(note for _, words in said for note in words.notes),
@@ -112,10 +123,16 @@ def show(
         beside=tuple(_beside(resolved)),
         notes=tuple(dict.fromkeys(notes)),
         refused=tuple(dict.fromkeys(_refused(place, strategy, commands, version))),
-        not_launchable=_not_launchable(found, place, strategy),
+        not_launchable="\n  ".join(filter(None, [NOT_WITH_RAY * other.ray, _not_launchable(found, place, strategy)])),
         constraints=tuple(one for one in recipe.bringup.constraints if applies(one, place, strategy)),
         sources=recipe.bringup.sources,
     )
+
+
+def _otherwise(choice: Choice, said: Sequence[Translated], other: Other, nodes: int, gpus: int) -> Iterator[Command]:
+    if other.ray:
+        return with_ray(choice, said, nodes, gpus)
+    return balanced(choice, said, Request(choice.found.id, load_balancing=other.load_balancing), nodes)
 
 
 def _beside(resolved: Resolved) -> Iterator[str]:
@@ -145,6 +162,8 @@ def _is(place: Place, name: str, deploy_type: str) -> bool:
 
 def _refused(place: Place, strategy: str, commands: Sequence[Command], version: str) -> Iterator[str]:
     for one in commands:
+        if one.argv[0] != "vllm":
+            continue
         argv = filled(one.argv)
         yield from (str(refusal) for refusal in check(argv, one.env, version) if not refusal.warns)
         for miss in unmet(place, strategy, parse(argv, version)):
@@ -170,7 +189,7 @@ def lines(one: Shown, found: Found) -> Iterator[str]:
     for command in one.commands:
         yield f"\n# {command.role} {command.rank}"
         yield from (f"{key}={value}" for key, value in sorted(command.env.items()))
-        yield shown(command.argv)
+        yield shown(command.argv, 2 if command.argv[0] == "vllm" else 1)
     yield from _block("beside them", one.beside)
     yield from _block("refused", one.refused)
     yield from _block("a deploy refuses it", [one.not_launchable] if one.not_launchable else [])

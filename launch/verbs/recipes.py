@@ -22,15 +22,16 @@ def recipes_list(*, recipes: str, json: bool) -> ExitCode:
 
 
 def recipes_show(
-    *, model: str, hardware: str, nodes: str, feature: str, no_feature: str, recipes: str, json: bool, **choice: str
+    *, model: str, nodes: str, recipes: str, load_balancing: str, ray: bool, json: bool, **choice: str
 ) -> ExitCode:
     from launch import recipes_show as show
     from launch.catalogue import Catalogue
 
     found = Catalogue.of(arguments.catalogue_folders(recipes)).find(request.required("model", model, "deepseek-v4-pro"))
     number = request.count("nodes", nodes, 1, 16) if nodes else 0
-    on, off = request.names(feature), request.names(no_feature)
-    shown = show.show(found, hardware=hardware, nodes=number, on=on, off=off, **choice)
+    on, off = (request.names(choice.pop(flag)) for flag in ("feature", "no_feature"))
+    other = show.Other(on, off, request.load_balancing(load_balancing), ray)
+    shown = show.show(found, nodes=number, other=other, **choice)
     if json:
         print_json("recipe", shown)
     else:

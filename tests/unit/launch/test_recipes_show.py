@@ -6,7 +6,7 @@ import pytest
 
 from inventory.errors import BadInput, ExitCode
 from launch.catalogue import Catalogue
-from launch.recipes_show import Shown, lines, show
+from launch.recipes_show import Other, Shown, lines, show
 from launch.verbs import recipes as verbs
 
 OURS = Catalogue.of()
@@ -79,11 +79,52 @@ def test_unknown_names_are_bad_input(wanted: dict[str, str]) -> None:
 
 
 def test_the_verb(capsys: pytest.CaptureFixture[str]) -> None:
-    flags = dict.fromkeys(("variant", "strategy", "feature", "no_feature", "recipes"), "")
+    flags = dict.fromkeys(("variant", "strategy", "load_balancing", "feature", "no_feature", "recipes"), "")
     model = "deepseek-v4-pro"
-    assert verbs.recipes_show(model=model, hardware="gb200", nodes="2", json=True, **flags) is ExitCode.DONE
+    assert verbs.recipes_show(model=model, hardware="gb200", nodes="2", ray=False, json=True, **flags) is ExitCode.DONE
     data = json.loads(capsys.readouterr().out)["data"]
     assert [one["rank"] for one in data["commands"]] == [0, 1]
     assert data["sources"]
-    assert verbs.recipes_show(model=model, hardware="gb200", nodes="2", json=False, **flags) is ExitCode.DONE
+    assert verbs.recipes_show(model=model, hardware="gb200", nodes="2", ray=False, json=False, **flags) is ExitCode.DONE
     assert "# worker 1" in capsys.readouterr().out
+
+
+def told(model: str, other: Other, *, strategy: str = "", nodes: int = 2) -> list[str]:
+    one = show(OURS.find(model), hardware="gb200", nodes=nodes, variant="", strategy=strategy, other=other)
+    assert one.refused == ()
+    return [" ".join(command.argv) for command in one.commands]
+
+
+@pytest.mark.parametrize(
+    ("balancing", "head", "follower"),
+    [
+        ("internal", "--data-parallel-rpc-port 13345", "--data-parallel-start-rank 4 --headless"),
+        ("hybrid", "--data-parallel-hybrid-lb --data-parallel-start-rank 0", "--data-parallel-start-rank 4"),
+        ("external", "external-lb --data-parallel-start-rank 0", "--data-parallel-supervisor-port 8004 --port 8000"),
+    ],
+)
+def test_each_load_balancing_is_written_out_for_every_node(balancing: str, head: str, follower: str) -> None:
+    first, second = told("deepseek-v4-pro", Other(load_balancing=balancing))
+    assert head in first
+    assert second.endswith(follower)
+    assert all("--data-parallel-address $HEAD_IP" in one for one in (first, second))
+
+
+def test_with_ray_one_command_starts_all_ranks() -> None:
+    first, second, serve = told("deepseek-v4-pro", Other(ray=True))
+    assert first == "ray start --head --node-ip-address $HEAD_IP --port 6379 --num-gpus 4"
+    assert second == "ray start --address $HEAD_IP:6379 --num-gpus 4"
+    assert "--data-parallel-size 8 --data-parallel-size-local 4 --data-parallel-address $HEAD_IP" in serve
+    assert serve.endswith("--data-parallel-backend ray")
+    for flag in ("--headless", "-start-rank", "-lb", "--nnodes"):
+        assert flag not in serve
+
+
+def test_with_ray_a_rank_over_nodes_is_a_matter_of_the_executor() -> None:
+    *_, serve = told("glm-5", Other(ray=True), strategy="multi_node_tp")
+    assert serve.endswith("--tensor-parallel-size 8 --distributed-executor-backend ray")
+
+
+def test_a_deploy_with_ray_is_refused_and_says_so() -> None:
+    one = show(OURS.find("glm-5"), hardware="gb200", nodes=2, variant="", strategy="", other=Other(ray=True))
+    assert "by hand only" in one.not_launchable
