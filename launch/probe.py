@@ -22,12 +22,17 @@ if TYPE_CHECKING:
     from inventory.facts.host import HostFacts
     from inventory.schema import Host
 
-NEEDED_LATER = ("inventory.facts.raw", "launch.facts_table", "rich.table")
+READERS = ("inventory.facts.raw",)
+DRAWERS = ("launch.facts_table", "rich.table")
 
 
-def asked(hosts: Sequence[Host], *, opinion: bool) -> Answered:
-    """Ask the hosts themselves; `opinion`: psutil and py-cpuinfo too, which takes two seconds more."""
-    meanwhile = threading.Thread(target=lambda: [import_module(name) for name in NEEDED_LATER], daemon=True)
+def asked(hosts: Sequence[Host], *, opinion: bool, drawn: bool = True) -> Answered:
+    """Ask the hosts themselves; `opinion`: psutil and py-cpuinfo too, which takes two seconds more.
+
+    `drawn`: what they say is to be shown to people, which takes libraries that `--json` does without.
+    """
+    later = (*READERS, *DRAWERS) if drawn else READERS
+    meanwhile = threading.Thread(target=lambda: [import_module(name) for name in later], daemon=True)
     with Fleet(hosts) as fleet:
         meanwhile.start()
         return ask_all(fleet, opinion=opinion)

@@ -75,7 +75,7 @@ def passwords(hosts: Sequence[Host]) -> set[str]:
     return {user for user, at, _ in parts if at}
 
 
-def answered(hosts: str, inventory: str, replay: str, *, opinion: bool) -> Answered:
+def answered(hosts: str, inventory: str, replay: str, *, opinion: bool, drawn: bool = True) -> Answered:
     """What the hosts say, or what they said when the bundle `replay` was saved."""
     if replay:
         from launch.bundles import replayed
@@ -83,7 +83,7 @@ def answered(hosts: str, inventory: str, replay: str, *, opinion: bool) -> Answe
         return replayed(Path(replay), hosts or "all")
     from launch.probe import asked
 
-    return asked(chosen_hosts(hosts, inventory), opinion=opinion)
+    return asked(chosen_hosts(hosts, inventory), opinion=opinion, drawn=drawn)
 
 
 def catalogue_folders(recipes: str) -> Sequence[Path]:

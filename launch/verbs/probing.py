@@ -22,7 +22,7 @@ def probe(  # noqa: PLR0913  (its flags)
     from launch import probe as look
 
     look.refuse_flags(save_at=save, raw=raw, diff=diff, host_detail=host_detail)
-    answered = arguments.answered(hosts, inventory, replay, opinion=True)
+    answered = arguments.answered(hosts, inventory, replay, opinion=True, drawn=not json)
     if save:
         look.keep(Path(save), answered, raw=raw)
     if diff:
