@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 BLOCK = 16
 """Tokens of a block where neither the command nor the model says: vLLM's DEFAULT_BLOCK_SIZE."""
+CPU_BLOCK = 32
+"""What the CPU build's attention takes."""
 LATENT_BLOCK = 64
 """Of latent caches: what the kernels of Hopper and Blackwell take. Which one is chosen is known on the GPU only."""
 LATENT_ALIGNMENT = 128
@@ -37,7 +39,7 @@ def caches_of(
     """
     wanted = kv_dtype(architecture, settings, generation)
     dtype = settings.model_dtype or architecture.dtype
-    block = block_of(architecture, settings)
+    block = block_of(architecture, settings, generation)
     states = [state_cache(one, parallel, settings, dtype) for one in architecture.caches if isinstance(one, Delta)]
     if states:
         block = _raised(block, states, _token_bytes(architecture, parallel, wanted, dtype), architecture)
@@ -59,7 +61,10 @@ def kv_dtype(architecture: Architecture, settings: Settings, generation: str) ->
     return architecture.becomes.get(settings.kv_dtype, {}).get(generation, settings.kv_dtype)
 
 
-def block_of(architecture: Architecture, settings: Settings) -> int:
+def block_of(architecture: Architecture, settings: Settings, generation: str = "") -> int:
+    """Tokens of a block before states raise it."""
+    if generation == "cpu":
+        return settings.block or CPU_BLOCK
     latent = any(isinstance(one, Records) and one.window is None for one in architecture.caches)
     return settings.block or architecture.block or (LATENT_BLOCK if latent else BLOCK)
 

@@ -64,16 +64,21 @@ class MemoryPlan:
         return self.gpu_bytes - self.budget_bytes
 
     @property
-    def fits(self) -> bool | None:
-        """Whether one request of `context` tokens can be served; None: unknown.
-
-        False is certain where `is_bound`: all that is unknown only takes more. True is then not.
-        """
-        if self.weights_bytes is not None and self.budget_bytes is not None and self.weights_bytes > self.budget_bytes:
-            return False
-        if self.concurrency is None:
+    def loads(self) -> bool | None:
+        """Whether the weights leave anything of the budget; None: unknown."""
+        if self.weights_bytes is None or self.budget_bytes is None:
             return None
-        return self.concurrency >= 1
+        return self.weights_bytes + (self.activation_bytes or 0) < self.budget_bytes
+
+    @property
+    def fits(self) -> bool | None:
+        """Whether one request of `context` tokens can be served, without which vLLM does not start; None: unknown.
+
+        Where `is_bound`, what is unknown only takes more: False stands, True may not.
+        """
+        if self.loads is False:
+            return False
+        return None if self.concurrency is None else self.concurrency >= 1
 
 
 def predict(
