@@ -12,6 +12,7 @@ from launch.actual import as_they_are
 from launch.feature_choice import NONE, Features, features_for
 from launch.hardware import CPU, profile_of
 from launch.offer import DEFAULT, impossible, strategy_of, unlaunchable
+from launch.planned.profile import profile_features
 from launch.reasons import Reason
 from launch.request import known, refused
 from launch.resolve import Case
@@ -99,7 +100,7 @@ def pick(
         strategy=strategy,
         vllm=vllm,
         model_id=recipe.model_id(variant),
-        features=features_for(case, request.features, request.no_features),
+        features=features_for(case, _features_on(case, request), request.no_features),
         revision=_revision(found, request),
         hosts=selected.hosts,
         left_out=selected.left_out,
@@ -112,6 +113,11 @@ def pick(
             why_version,
         ),
     )
+
+
+def _features_on(case: Case, request: Request) -> tuple[str, ...]:
+    profile = profile_features(request.wanted.profile, case, request.no_features, request.features)
+    return (*request.features, *profile)
 
 
 def obstacles(choice: Choice) -> list[BringupError]:
@@ -217,9 +223,7 @@ def _why_strategy(place: Place, request: Request, strategy: str, nodes: int) -> 
 
 def _why_hardware(hardware: str, hosts: Sequence[Host], facts: Mapping[str, HostFacts]) -> Reason:
     if hardware == CPU:
-        return Reason(
-            "hardware", CPU, "the build of vLLM uses no GPU, or the hosts have none", source="recipe"
-        )
+        return Reason("hardware", CPU, "the build of vLLM uses no GPU, or the hosts have none", source="recipe")
     seen = {gpu.name for host in hosts if is_known(gpus := facts[host.name].gpus) for gpu in gpus.devices}
     names = ", ".join(sorted(seen)[:_SHOWN])
     return Reason("hardware", hardware, "by the exact name of the GPUs", (("name", names),), "facts of the hosts")

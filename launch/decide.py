@@ -18,9 +18,10 @@ from launch.layout import layout_of
 from launch.pinning import settled
 from launch.place import place
 from launch.placement import Placement
+from launch.planned.plan import planned
+from launch.racks import rack_env, why_racks
 from launch.reasons import Reason
 from launch.resolve import resolve
-from launch.settings import over, words
 from launch.settings_check import refuse_contradicted, refuse_unplaceable, why_settings
 from launch.vllm_args.translations import Translated, translate
 
@@ -45,16 +46,18 @@ def decide(
     choice: Choice, request: Request, facts: Mapping[str, HostFacts], programs: Mapping[str, Program]
 ) -> Decision:
     """Place the ranks and render every host's command."""
-    spoken = said(choice, request, len(choice.hosts))
+    recipe = _translated(choice, len(choice.hosts))
+    spoken, why_planned = planned(choice, request, recipe)
     placement = _placed(choice, request, facts, spoken[0].argv)
-    placement = _settled(choice, placement, facts, spoken[0])
-    notes = (*_notes(choice, spoken), *why_settings(request))
+    placement = _settled(choice, request, placement, facts, spoken[0])
+    notes = (*_notes(choice, recipe), *why_planned, *why_settings(request))
     placement = replace(placement, reasons=(*choice.reasons, *placement.reasons, *notes))
     by_name = {host.name: host for host in choice.hosts}
     commands, api_servers = [], {}
     for node in placement.nodes:
         process = spoken[min(node.node_rank, len(spoken) - 1)]
-        env = {**process.env, **dict(by_name[node.host].env)}
+        rack = rack_env(choice.hardware, placement, process.argv)
+        env = {**rack, **process.env, **dict(by_name[node.host].env)}
         commands.append(render(process.argv, env, node=node, placement=placement, program=programs[node.host]))
         api_servers[node.host] = api_server_count(process.argv, node, placement)
     refuse_contradicted(choice, request, commands[0], placement)
@@ -62,7 +65,12 @@ def decide(
 
 
 def said(choice: Choice, request: Request, nodes: int) -> list[Translated]:
-    """The recipe's command and environment of each node, in the words of the version, with what was set over it."""
+    """The recipe's command and environment of each node, with what was set over it."""
+    return planned(choice, request, _translated(choice, nodes))[0]
+
+
+def _translated(choice: Choice, nodes: int) -> list[Translated]:
+    """The recipe's command and environment of each node, in the words of the version."""
     resolved = resolve(
         choice.found,
         strategy=choice.strategy,
@@ -72,9 +80,7 @@ def said(choice: Choice, request: Request, nodes: int) -> list[Translated]:
         modes=choice.features.modes,
         node_count=nodes,
     )
-    spoken = [translate(one.argv, one.env, choice.vllm) for one in resolved.processes]
-    wanted = words(request.settings, choice.vllm)
-    return [replace(one, argv=over(one.argv, wanted, choice.vllm)) for one in spoken] if wanted else spoken
+    return [translate(one.argv, one.env, choice.vllm) for one in resolved.processes]
 
 
 def _placed(choice: Choice, request: Request, facts: Mapping[str, HostFacts], argv: Sequence[str]) -> Placement:
@@ -85,10 +91,13 @@ def _placed(choice: Choice, request: Request, facts: Mapping[str, HostFacts], ar
         raise
 
 
-def _settled(choice: Choice, placement: Placement, facts: Mapping[str, HostFacts], head: Translated) -> Placement:
+def _settled(
+    choice: Choice, request: Request, placement: Placement, facts: Mapping[str, HostFacts], head: Translated
+) -> Placement:
     """With the API servers that the cores bear, and the processes pinned to them."""
     systemd = {host.name: supervisor_of(facts[host.name]) == SYSTEMD for host in choice.hosts}
-    return settled(placement, head.argv, head.env, facts, version=choice.vllm, systemd=systemd)
+    pins = request.wanted.pins
+    return settled(placement, head.argv, head.env, facts, version=choice.vllm, systemd=systemd, wanted=pins)
 
 
 def _notes(choice: Choice, said: Sequence[Translated]) -> Iterator[Reason]:

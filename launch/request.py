@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from inventory.errors import BadInput
+from launch.planned.wanted import NOTHING, Wanted
 
 if TYPE_CHECKING:
     from launch.settings import Setting
@@ -39,6 +40,7 @@ class Request:
     nodes: int | None = None
     hardware: str | None = None
     settings: tuple[Setting, ...] = ()
+    wanted: Wanted = NOTHING
     http_port: int = DEFAULT_HTTP_PORT
     rpc_port: int = DEFAULT_RPC_PORT
     ready_timeout_s: float = DEFAULT_READY_TIMEOUT_S

@@ -1,0 +1,22 @@
+"""What the operator wants of the planned settings beside options of vLLM."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from launch.planned.api_key import ApiKey
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """`profile`: a name of `PROFILES`. `pins` False: nothing is bound. `lora_dynamic`: adapters may come later."""
+
+    profile: str | None = None
+    pins: bool = True
+    lora_dynamic: bool = False
+    api_key: ApiKey | None = None
+
+
+NOTHING = Wanted()
