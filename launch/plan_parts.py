@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from inventory.facts.base import is_known
 from launch.hardware import CPU
 from launch.placement import LoadBalancing
+from launch.racks import RACKS
 from launch.vllm_args.parse import parse
 from playbooks.requirements import Build, ExpectedWeights, Layout, Model
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
 Support = Literal["verified", "supported", "unsupported", "unlisted"]
 
-RACKS = ("gb200", "gb300")  # whose NVLink goes from tray to tray
 PARSER_OPTIONS = ("--tool-call-parser", "--reasoning-parser")
 MODE_OPTION = "--tokenizer-mode"
 BALANCING: Mapping[LoadBalancing, Literal["internal", "hybrid", "external"]] = {
