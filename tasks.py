@@ -24,9 +24,15 @@ sys.dont_write_bytecode = bool(os.environ.get("PYTHONDONTWRITEBYTECODE"))
 
 CHOICE = (
     *("model", "hosts", "name", "variant", "strategy", "load_balancing", "feature", "no_feature", "revision"),
-    *("port", "rpc_port", "recipes", "inventory"),
+    *("nodes", "set", "port", "rpc_port", "recipes", "inventory"),
 )
 """Flags of every verb that decides a launch."""
+
+SETTINGS = (
+    *("profile", "kv_cache_dtype", "quantization", "prefix_hash", "scheduling", "pinning"),
+    *("lora", "max_lora_rank", "lora_loading", "api_key", "media_domains", "trust_remote_code"),
+)
+"""Flags of every verb that decides how it serves."""
 
 DECISIONS = ("accept_unknown", "override", "because")
 """Flags of every verb that judges one."""
@@ -64,12 +70,25 @@ on_host = verb(positional=("host",))
 """A task with one argument that is not a flag: `lab.cut tray2`."""
 
 
-@verb(*CHOICE, *DECISIONS)
+@verb(*CHOICE, *SETTINGS, *DECISIONS)
 def deploy(_: Context, timeout: str = "", dry_run: bool = False, json: bool = False) -> None:
     """Probe, check, plan, install, launch and prove a model on hosts; typed again, it changes nothing."""
 
 
-@verb(*CHOICE, *DECISIONS)
+@verb(*CHOICE)
+def plan(
+    _: Context,
+    hardware: str = "",
+    replay: str = "",
+    output: str = "",
+    save: str = "",
+    compare: str = "",
+    json: bool = False,
+) -> None:
+    """What would run where on these hosts, and why; what else could, and what it would cost. Changes nothing."""
+
+
+@verb(*CHOICE, *SETTINGS, *DECISIONS)
 def check(_: Context, replay: str = "", json: bool = False) -> None:
     """Would this launch work on these hosts, and if not, what exactly must be done? Changes nothing."""
 
@@ -231,7 +250,7 @@ def _group(name: str, *tasks: Any) -> Collection:  # noqa: ANN401
     return group
 
 
-ns = Collection(deploy, check, memory, probe, status, logs, stop, restart, unlock, demo)
+ns = Collection(deploy, plan, check, memory, probe, status, logs, stop, restart, unlock, demo)
 ns.add_collection(_group("hosts", hosts_list, hosts_trust))
 ns.add_collection(_group("recipes", recipes_list, recipes_show, recipes_validate))
 ns.add_collection(_group("lab", lab_up, lab_down, lab_list, lab_shell, *LAB_FAULTS))

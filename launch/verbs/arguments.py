@@ -14,6 +14,8 @@ from inventory.lab.state import DEFAULT as LAB
 from inventory.load import VARIABLE, load
 from launch import request
 from launch.report import Report
+from launch.verbs.planned import planned_settings, wanted
+from launch.settings import settings
 
 if TYPE_CHECKING:
     from inventory.schema import Host, Inventory
@@ -32,11 +34,16 @@ def launch_request(model: str, **flags: str) -> Request:
         features=request.names(flags["feature"]),
         no_features=request.names(flags["no_feature"]),
         revision=request.commit("revision", flags["revision"]),
+        settings=planned_settings(flags),
+        wanted=wanted(flags, model),
+        nodes=request.count("nodes", flags["nodes"], 1, 999) if flags["nodes"] else None,
+        hardware=flags.get("hardware") or None,
+        settings=settings(flags["set"]),
         http_port=request.port("port", flags["port"], request.DEFAULT_HTTP_PORT),
         rpc_port=request.port("rpc-port", flags["rpc_port"], request.DEFAULT_RPC_PORT),
         ready_timeout_s=request.seconds("timeout", flags.get("timeout", ""), request.DEFAULT_READY_TIMEOUT_S),
-        accept_unknown=request.ids(flags["accept_unknown"]),
-        overrides=request.overrides(flags["override"], flags["because"]),
+        accept_unknown=request.ids(flags.get("accept_unknown", "")),
+        overrides=request.overrides(flags.get("override", ""), flags.get("because", "")),
     )
 
 
