@@ -136,6 +136,7 @@ class HostRequirements:
     gpu_memory_utilization: float | None = None
     restart: str | None = None  # the unit's Restart=
 
+    numa_bind_required: bool = False  # the plan would rather not start than not bind
 
 @dataclass(frozen=True, slots=True)
 class Requirements:

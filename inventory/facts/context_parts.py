@@ -67,7 +67,14 @@ def parse_pids(cgroups: str, kernel: str = "") -> Pids:
         if one.get("pids.max", "max") != "max"
     ]
     maximum, current = min(limited, key=lambda one: one[0] - (one[1] or 0), default=(None, None))
-    return Pids(maximum, current, _sysctl(kernel, "threads-max"), _sysctl(kernel, "pid_max"))
+    threads = re.search(r"(?m)(?:^|loadavg:)(?:\d+\.\d+ ){3}\d+/(\d{1,9}) \d+$", kernel)
+    return Pids(
+        maximum,
+        current,
+        threads_maximum=_sysctl(kernel, "threads-max"),
+        pid_maximum=_sysctl(kernel, "pid_max"),
+        threads=int(threads[1]) if threads else None,
+    )
 
 
 def _sysctl(text: str, name: str) -> int | None:
@@ -110,7 +117,8 @@ def parse_numactl_probe(text: str) -> Maybe[NumaBind]:
         return Unknown(Why.UNREADABLE, "numactl was not tried for any node")
     memory = {node for node, with_memory, worked in tried if with_memory and worked}
     cpu = {node for node, _, worked in tried if worked}
-    return NumaBind(numactl=True, cpu=tuple(sorted(cpu)), memory=tuple(sorted(memory)))
+    nodes = tuple(sorted({node for node, _, _ in tried}))
+    return NumaBind(numactl=True, cpu=tuple(sorted(cpu)), memory=tuple(sorted(memory)), tried=nodes)
 
 
 def parse_id(text: str) -> tuple[str, int | None, tuple[int, ...]]:

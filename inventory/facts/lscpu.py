@@ -63,6 +63,21 @@ def parse_lscpu(text: str) -> Lscpu:
     )
 
 
+def parse_lscpu_table(text: str) -> dict[int, tuple[int, int]]:
+    """Socket and core of each CPU that `lscpu -p` lists; columns by the names in its head, else CPU, Core, Socket."""
+    names = ["cpu", "core", "socket"]
+    found: dict[int, tuple[int, int]] = {}
+    for line in text.splitlines():
+        words = [word.strip() for word in line.lstrip("# ").split(",")]
+        if line.startswith("#"):
+            names = [word.lower() for word in words] if words[0].lower() == "cpu" else names
+        elif len(words) >= len(names) and words[0].isdecimal():
+            row = dict(zip(names, words, strict=False))
+            socket, core = (int(row[name]) if row.get(name, "").isdecimal() else 0 for name in ("socket", "core"))
+            found[int(row["cpu"])] = (socket, core)
+    return found
+
+
 def node_lists(lines: dict[str, str]) -> dict[int, str]:
     """The CPUs of each node as printed; a line that is damaged is left out."""
     found = {int(match[1]): cpus for label, cpus in lines.items() if (match := NODE.fullmatch(label))}

@@ -1,4 +1,4 @@
-"""The core rule of vLLM's documentation, on the cores that a rank started here may really use.
+"""The core rule of vLLM's documentation, on the cores that a rank may really use where it is started.
 
 Source of 2 + N: vLLM's "Optimization and Tuning", CPU resources: one API server, one engine core and N
 workers that feed a device each, all of which wait busily. Without a device fewer cores are slower, not stuck
@@ -7,9 +7,12 @@ workers that feed a device each, all of which wait busily. Without a device fewe
 
 from __future__ import annotations
 
-from inventory.facts.base import is_known
+from dataclasses import dataclass
+
+from inventory.facts.base import Maybe, Unknown, is_known
 from inventory.facts.host import Cpu, HostFacts
 from playbooks.checks.base import ON_HOST, Priority, ranges, unread
+from playbooks.checks.launch_context import LOOK, PLACES, could_not_be_read, part_of, place_of
 from playbooks.finding import Finding, Status
 from playbooks.requirements import HostRequirements, Processes
 
@@ -20,18 +23,57 @@ WHY = "with fewer cores than busy processes the engine core starves and every ra
 _LOOK = f"{ON_HOST}grep Cpus_allowed_list /proc/self/status; lscpu -e=CPU,CORE,SOCKET"
 
 
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """Distinct physical cores of the CPUs in `cpus`; `place`: whose set it is. `doubt`: why it may be another's."""
+
+    cores: int
+    cpus: tuple[int, ...]
+    place: str
+    machine: Cpu
+    doubt: Unknown | None = None
+
+    def __str__(self) -> str:
+        cpu = self.machine
+        text = (
+            f"{self.cores} physical cores in the allowed CPUs {ranges(self.cpus)} ({len(self.cpus)} CPUs) of "
+            f"{self.place}; the machine has {cpu.physical_cores_machine} cores, {len(cpu.online)} CPUs"
+        )
+        return f"{text}; the launch context is {self.doubt}" if self.doubt else text
+
+
 def check(facts: HostFacts, needs: HostRequirements) -> Finding:
-    least = 2 + devices(needs)
-    if not is_known(facts.cpu):
-        return unread(ID, facts.host, facts.cpu, least_rule(needs), _LOOK)
-    cores, observed = facts.cpu.physical_cores, counted(facts.cpu)
-    if cores < least:
+    least, wanted = 2 + devices(needs), needs.processes.total
+    found = count(facts)
+    if isinstance(found, Unknown):
+        return unread(ID, facts.host, found, least_rule(needs), _LOOK)
+    required = f"{least_rule(needs)}; for full speed {carried(needs.processes)}"
+    if found.cores < least:
         status = Status.FAIL if needs.gpus else Status.WARN
-        return Finding(ID, status, facts.host, observed, least_rule(needs), remedy(facts.cpu, least))
-    if cores < needs.processes.total:
-        required = f"a core for each process: {carried(needs.processes)}"
-        return Finding(ID, Status.WARN, facts.host, observed, required, remedy(facts.cpu, needs.processes.total))
-    return Finding(ID, Status.PASS, facts.host, f"{observed}; {least_rule(needs)}")
+        return _doubted(Finding(ID, status, facts.host, str(found), required, remedy(found, least)), found)
+    if found.cores < wanted:
+        return Finding(ID, Status.WARN, facts.host, str(found), required, remedy(found, wanted))
+    return _doubted(Finding(ID, Status.PASS, facts.host, f"{found}; {required}"), found)
+
+
+def count(facts: HostFacts) -> Maybe[Counted]:
+    """The cores of the launch context's own set; of the login's where that could not be read."""
+    if not is_known(facts.cpu):
+        return facts.cpu
+    cpus, cores = (part_of(facts, lambda one: one.cpus_allowed), part_of(facts, lambda one: one.physical_cores))
+    if is_known(cpus) and is_known(cores):
+        return Counted(cores, cpus, place_of(facts), facts.cpu)
+    doubt = cpus if isinstance(cpus, Unknown) and could_not_be_read(cpus) else None
+    return Counted(facts.cpu.physical_cores, facts.cpu.allowed, PLACES["login"], facts.cpu, doubt)
+
+
+def _doubted(finding: Finding, found: Counted) -> Finding:
+    """What was counted in another set than the ranks' is no proof in either direction."""
+    if found.doubt is None:
+        return finding
+    status = Status.UNKNOWN if finding.status is Status.FAIL else Status.WARN
+    required = finding.required or "the set of the launch context can be read"
+    return Finding(ID, status, finding.host, finding.observed, required, LOOK)
 
 
 def devices(needs: HostRequirements) -> int:
@@ -58,15 +100,8 @@ def carried(processes: Processes) -> str:
     return f"{' + '.join(used)} = {' + '.join(map(str, used.values()))} = {processes.total}"
 
 
-def counted(cpu: Cpu) -> str:
-    return (
-        f"{cpu.physical_cores} physical cores in the allowed CPUs {ranges(cpu.allowed)} "
-        f"({len(cpu.allowed)} CPUs); "
-        f"the machine has {cpu.physical_cores_machine} cores, {len(cpu.online)} CPUs"
-    )
-
-
-def remedy(cpu: Cpu, wanted: int) -> str:
-    if cpu.physical_cores_machine >= wanted:
-        return f"{ON_HOST}cat /sys/fs/cgroup/$(cut -d: -f3 /proc/self/cgroup)/cpuset.cpus  # and widen it"
+def remedy(found: Counted, wanted: int) -> str:
+    if found.machine.physical_cores_machine >= wanted:
+        look = "systemctl show -p AllowedCPUs system.slice; systemctl show -p CPUAffinity"
+        return f"{ON_HOST}{look}  # and widen the cpuset of {found.place}"
     return f"choose hosts with {wanted} physical cores, or start fewer ranks on this one"

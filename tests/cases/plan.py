@@ -97,6 +97,7 @@ def _of_host(host: str, told: Plan, plan: Plan, files: Mapping[str, str]) -> Hos
         env=_env(plan, files),
         weights=_weights(files),
         numa_bind=bool(plan.get("numa_bind")),
+        numa_bind_required=plan.get("numa_bind") == "required",
         gpu_memory_utilization=plan.get("gpu_memory_utilization"),
     )
 

@@ -17,6 +17,7 @@ class Pids:
     current: int | None = None  # in the cgroup with that limit
     threads_maximum: int | None = None  # kernel.threads-max
     pid_maximum: int | None = None  # kernel.pid_max
+    threads: int | None = None  # of the whole machine, now
 
 
 @dataclass(frozen=True, slots=True)

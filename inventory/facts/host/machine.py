@@ -57,6 +57,7 @@ class NumaBind:
     numactl: bool  # the program is there
     cpu: tuple[int, ...] = ()  # nodes whose CPUs it may bind to
     memory: tuple[int, ...] = ()  # nodes whose memory too
+    tried: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ context_report() {
     part limits cat /proc/self/limits
     part cgroup cat /proc/self/cgroup
     part cgroup-limits context_cgroup_limits
-    part kernel values /proc/sys/kernel/threads-max /proc/sys/kernel/pid_max
+    part kernel values /proc/sys/kernel/threads-max /proc/sys/kernel/pid_max /proc/loadavg
     part shm df -P -k /dev/shm
     part shm-files context_shm_files
     part environment context_environment

@@ -37,6 +37,7 @@ Max locked memory         unlimited            unlimited            bytes
 @ kernel
 /proc/sys/kernel/threads-max:2061578
 /proc/sys/kernel/pid_max:4194304
+/proc/loadavg:0.52 0.58 0.59 3/1530 51234
 @ shm
 Filesystem     1024-blocks  Used Available Capacity Mounted on
 tmpfs            500000000   100 499999900       1% /dev/shm
@@ -96,7 +97,7 @@ def test_a_whole_report() -> None:
         nodes_allowed=(0, 1),
         memory_policy="bind:0",
         memory_maximum=64 << 30,
-        pids=Pids(9000, 800, 2061578, 4194304),
+        pids=Pids(9000, 800, 2061578, 4194304, threads=1530),
         shared_memory=SharedMemory(
             500000000 << 10,
             499999900 << 10,
@@ -117,7 +118,7 @@ def test_a_whole_report() -> None:
 
 def test_what_may_be_bound() -> None:
     found = read_numa_bind(answers({"context.systemd-unit": REPORT}))
-    assert found == NumaBind(numactl=True, cpu=(0, 1), memory=(0,))
+    assert found == NumaBind(numactl=True, cpu=(0, 1), memory=(0,), tried=(0, 1))
     assert read_numa_bind(answers({"context.process-group": "@ numactl\nnumactl: not found\n"})) == NumaBind(
         numactl=False
     )

@@ -2,12 +2,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from inventory.facts.base import NOT_ASKED, Unknown, Why
 from inventory.facts.host import Cpu
 from playbooks.checks import cpu_physical_cores
 from playbooks.finding import Status
 from playbooks.requirements import Processes
 from tests.unit.playbooks.checks.cases import NO_TOOL, Case, assert_host, table
+from tests.unit.playbooks.checks.contexts import inside
 from tests.unit.playbooks.checks.gang import cpu_host, cpu_needs, tray, tray_needs
+
+REFUSED = Unknown(Why.UNREADABLE, "a transient unit could not be started: no such bus")
 
 
 def cores(number: int, machine: int = 144, threads: int = 1) -> Cpu:
@@ -62,6 +66,34 @@ def with_cores(number: int, machine: int = 144, threads: int = 1) -> Case:
     Case("unreadable", Status.UNKNOWN, replace(tray(), cpu=NO_TOOL), says=("2 + N",)),
 )
 def test_physical_cores(case: Case) -> None:
+    assert_host(cpu_physical_cores, case)
+
+
+@table(
+    Case(
+        "the unit has fewer than the login: the unit counts",
+        Status.FAIL,
+        inside(cpus_allowed=(0, 1, 2, 3), physical_cores=4),
+        says=("4 physical cores in the allowed CPUs 0-3 (4 CPUs) of the unit that starts the ranks", "2 + 4 = 6"),
+    ),
+    Case(
+        "the unit has more than the login: the unit counts",
+        Status.PASS,
+        replace(inside(), cpu=cores(2)),
+        says=("144 physical cores", "2 + N = 2 + 4 = 6", "8 + 1 + 4 + 4 + 1 = 18"),
+    ),
+    Case("a container", Status.PASS, inside(where="container"), says=("the container of the ranks",)),
+    Case(
+        "a unit that could not be started: the login's cores prove nothing",
+        Status.WARN,
+        replace(tray(), context=REFUSED),
+        says=("of the login", "no such bus", "systemd-run"),
+    ),
+    Case("nor that they are too few", Status.UNKNOWN, replace(tray(), cpu=cores(3), context=REFUSED)),
+    Case("an old bundle, in which nobody looked: the login's", Status.PASS, replace(tray(), context=NOT_ASKED)),
+    Case("the CPUs of the unit are not told", Status.WARN, inside(cpus_allowed=NO_TOOL)),
+)
+def test_the_set_of_the_launch_context_counts(case: Case) -> None:
     assert_host(cpu_physical_cores, case)
 
 

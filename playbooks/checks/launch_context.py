@@ -1,0 +1,54 @@
+"""What checks say of the launch context, and what they take in its place where it could not be read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import TypeVar
+
+from inventory.facts.base import Maybe, Unknown, Why
+from inventory.facts.host import HostFacts, LaunchContext
+from playbooks.checks.base import ON_HOST
+
+T = TypeVar("T")
+PLACES = {
+    "systemd-unit": "the unit that starts the ranks",
+    "container": "the container of the ranks",
+    "process-group": "the session that starts the ranks",
+    "login": "the login",
+}
+LOOK = (
+    f"{ON_HOST}sudo systemd-run --wait --pipe --collect -p User=$USER -p LimitMEMLOCK=infinity "
+    "cat /proc/self/limits /proc/self/status"
+)
+
+
+def part_of(facts: HostFacts, read: Callable[[LaunchContext], Maybe[T]]) -> Maybe[T]:
+    """One part of the context, or why it is unknown."""
+    return facts.context if isinstance(facts.context, Unknown) else read(facts.context)
+
+
+def place_of(facts: HostFacts) -> str:
+    return PLACES["login" if isinstance(facts.context, Unknown) else facts.context.where]
+
+
+def could_not_be_read(fact: Maybe[object]) -> bool:
+    """Somebody looked and saw nothing: not the same as a bundle of a time when nobody looked."""
+    return isinstance(fact, Unknown) and fact.why is not Why.NOT_ASKED
+
+
+def option(words: Sequence[str], name: str) -> tuple[str, ...]:
+    """The values of an option of `docker run`: `--ulimit memlock=-1` and `--ulimit=memlock=-1`."""
+    found = [word.partition("=")[2] for word in words if word.startswith(f"{name}=")]
+    found += [value for word, value in pairwise(words) if word == name]
+    return tuple(found)
+
+
+def ulimit(words: Sequence[str], name: str) -> tuple[int, int] | None:
+    """Soft and hard of `--ulimit NAME=SOFT[:HARD]`; -1: unlimited."""
+    for value in option(words, "--ulimit"):
+        kind, _, numbers = value.partition("=")
+        soft, _, hard = numbers.partition(":")
+        if kind == name and soft.removeprefix("-").isdecimal() and (hard or soft).removeprefix("-").isdecimal():
+            return int(soft), int(hard or soft)
+    return None
