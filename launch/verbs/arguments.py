@@ -14,8 +14,8 @@ from inventory.lab.state import DEFAULT as LAB
 from inventory.load import VARIABLE, load
 from launch import request
 from launch.report import Report
-from launch.verbs.planned import planned_settings, wanted
 from launch.settings import settings
+from launch.verbs.planned import planned_settings, wanted
 
 if TYPE_CHECKING:
     from inventory.schema import Host, Inventory
@@ -34,11 +34,10 @@ def launch_request(model: str, **flags: str) -> Request:
         features=request.names(flags["feature"]),
         no_features=request.names(flags["no_feature"]),
         revision=request.commit("revision", flags["revision"]),
-        settings=planned_settings(flags),
-        wanted=wanted(flags, model),
         nodes=request.count("nodes", flags["nodes"], 1, 999) if flags["nodes"] else None,
         hardware=flags.get("hardware") or None,
-        settings=settings(flags["set"]),
+        settings=(*planned_settings(flags), *settings(flags["set"])),
+        wanted=wanted(flags, model),
         http_port=request.port("port", flags["port"], request.DEFAULT_HTTP_PORT),
         rpc_port=request.port("rpc-port", flags["rpc_port"], request.DEFAULT_RPC_PORT),
         ready_timeout_s=request.seconds("timeout", flags.get("timeout", ""), request.DEFAULT_READY_TIMEOUT_S),
