@@ -75,7 +75,7 @@ def deploy(_: Context, timeout: str = "", dry_run: bool = False, json: bool = Fa
     """Probe, check, plan, install, launch and prove a model on hosts; typed again, it changes nothing."""
 
 
-@verb(*CHOICE)
+@verb(*CHOICE, *SETTINGS)
 def plan(
     _: Context,
     hardware: str = "",

@@ -27,7 +27,8 @@ BY_HAND = "/usr/local/bin/vllm"
 class Outline:
     """A decision for the deployment `name`.
 
-    `obstacles`: why bringup would not carry it out; then there are no `engines`. `commit` pins the weights; None: nothing does.
+    `obstacles`: why bringup would not carry it out; then there are no `engines`. `commit` pins the weights; None:
+    nothing does.
     """
 
     name: str

@@ -42,7 +42,7 @@ def command_file(command: HostCommand, settings: UnitSettings) -> str:
     """The shell script that becomes the engine: a clean, explicit environment and one argv, nothing inherited."""
     env = (*command.env, ("BRINGUP_DEPLOYMENT", settings.directory))
     lines = [quote(f"{key}={value}") for key, value in env]
-    lines += [quote_all(words) for words in _by_option(command.argv)]
+    lines += [quote_all(words) for words in by_option(command.argv)]
     return "\n".join(
         [
             "#!/bin/sh",
@@ -55,7 +55,7 @@ def command_file(command: HostCommand, settings: UnitSettings) -> str:
     )
 
 
-def _by_option(argv: Sequence[str]) -> list[list[str]]:
+def by_option(argv: Sequence[str]) -> list[list[str]]:
     """Group the words so that an option and its values stand on one line."""
     groups = [list(argv[:3])]
     for word in argv[3:]:

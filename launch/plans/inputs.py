@@ -23,7 +23,7 @@ def inputs_of(
     choice: Choice, asked: Sequence[tuple[str, str]], facts: Mapping[str, HostFacts], *, assumed: bool
 ) -> Inputs:
     """`asked`: flags that were given, by name."""
-    seen = {host.name: digest([asdict(host), _read(facts[host.name])]) for host in choice.hosts}
+    seen = {host.name: digest([host.model_dump(mode="json"), _read(facts[host.name])]) for host in choice.hosts}
     recipe = recipe_digest(choice)
     return Inputs(
         digest=digest([sorted(asked), recipe, list(seen.items()), assumed]),

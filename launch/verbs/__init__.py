@@ -12,6 +12,7 @@ from types import MappingProxyType
 MODULES = MappingProxyType(
     {
         "deploying": ("deploy", "check"),
+        "planning": ("plan",),
         "memory": ("memory",),
         "probing": ("probe",),
         "running": ("status", "logs", "stop", "restart", "unlock"),

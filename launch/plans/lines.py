@@ -1,0 +1,132 @@
+"""A plan as text: what runs where, the memory, why, what else there is, and what is contested. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from inventory.facts.cpulist import format_list
+from launch.placement import Binding
+from launch.resolve.words import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from launch.plans.document import Alternative, Gpu, Host, LaunchPlan, Memory
+
+
+def lines(plan: LaunchPlan) -> Iterator[str]:
+    yield from _summary(plan)
+    yield from _memory(plan.memory)
+    for host in plan.hosts:
+        yield ""
+        yield from _host(host)
+    yield from _section("left out", (f"{name}: {why}" for name, why in plan.left_out))
+    yield from _section("why", map(str, plan.reasons))
+    yield from _section("alternatives", map(_alternative, plan.alternatives))
+    yield from _section(
+        "deploy would not carry this out",
+        (f"{one.message} [{one.id}]; {one.observed}; next: {one.next_command}" for one in plan.obstacles),
+    )
+    contested = (f"{one.what}: {one.value} ({one.source}); others: {'; '.join(one.others)}" for one in plan.contested)
+    yield from _section("contested", contested)
+
+
+def _section(title: str, found: Iterator[str]) -> Iterator[str]:
+    for at, line in enumerate(found):
+        if at == 0:
+            yield ""
+            yield f"{title}:"
+        yield f"  {line}"
+
+
+def _summary(plan: LaunchPlan) -> Iterator[str]:
+    layout, model = plan.layout, plan.model
+    yield f"{plan.name}: {model.repository} ({model.variant}, {model.precision or 'precision not told'})"
+    yield f"  on {layout.nodes} x {layout.hardware}, {layout.strategy}: {sizes(plan)}; vLLM {plan.engine.vllm}"
+    if plan.inputs.assumed:
+        yield "  no hosts were asked: these are assumed from the hardware profile, and nothing of them is a fact"
+    if plan.inputs.simulated:
+        yield "  simulated: the hardware of a host is made up"
+    yield f"  plan {plan.inputs.digest}, recipe {model.recipe} at {plan.inputs.recipe}"
+
+
+def sizes(plan: LaunchPlan) -> str:
+    layout = plan.layout
+    parts = [f"TP {layout.tensor_parallel}"]
+    parts += [f"PP {layout.pipeline_parallel}"] if layout.pipeline_parallel > 1 else []
+    parts += [f"DP {layout.data_parallel}"]
+    parts += [f"EP {layout.expert_parallel}"] if layout.expert_parallel > 1 else []
+    balancing = "" if layout.load_balancing == "none" else f", {layout.load_balancing} load balancing"
+    return " x ".join(parts[:2]) + "".join(f", {one}" for one in parts[2:]) + balancing
+
+
+def _memory(memory: Memory) -> Iterator[str]:
+    verdict = {True: "it fits", False: "it does not fit", None: "whether it fits is unknown"}[memory.fits]
+    yield f"memory: {verdict}: {gb(memory.needed_bytes)} needed of {gb(memory.there_bytes)}, {memory.of}"
+    if memory.parts:
+        yield "  a GPU: " + ", ".join(f"{part.name} {gb(part.bytes)}" for part in memory.parts)
+    if memory.kv_tokens is not None:
+        most = "at most " if memory.is_bound else ""
+        requests = f"; {memory.concurrency:g} requests of {memory.context:,} tokens" if memory.concurrency else ""
+        yield f"  KV cache: {most}{memory.kv_tokens:,} tokens a rank, {memory.kv_tokens_gang:,} in all{requests}"
+    for one in memory.unknown:
+        yield f"  unknown: {one}"
+
+
+def gb(size: int | None) -> str:
+    return "unknown" if size is None else f"{size / 1e9:,.1f} GB"
+
+
+def _host(host: Host) -> Iterator[str]:
+    ranks = ", ".join(str(rank.index) for rank in host.ranks)
+    yield f"{host.name} ({host.role}, node {host.node_rank}): rank(s) {ranks}; {host.address} on {host.interface}"
+    if host.url:
+        yield f"  serves {host.url}"
+    for node in host.numa:
+        cpus = format_list(node.cpus) if node.cpus else "none"
+        yield f"  NUMA node {node.id}: CPUs {cpus}; {gb(node.memory_bytes)}; NICs {', '.join(node.nics) or 'none'}"
+        yield from (f"    {_gpu(gpu, host)}" for gpu in host.gpus if gpu.numa_node == node.id)
+    placed = {node.id for node in host.numa}
+    yield from (f"  {_gpu(gpu, host)}" for gpu in host.gpus if gpu.numa_node not in placed)
+    yield f"  {_processes(host)}"
+    yield from (f"  env {key}={value}" for key, value in host.env)
+    yield "  " + shown(host.argv).replace("\n", "\n  ")
+
+
+def _gpu(gpu: Gpu, host: Host) -> str:
+    use = (
+        f"rank {gpu.rank}, worker {gpu.worker}{_cores(gpu, host)}" if gpu.rank is not None else f"unused: {gpu.unused}"
+    )
+    return f"GPU {gpu.index} {gpu.name} {gb(gpu.memory_bytes)}: {use}"
+
+
+def _cores(gpu: Gpu, host: Host) -> str:
+    """The cores of the worker on this GPU, where the plan gives it some."""
+    used = [index for rank in host.ranks for index in rank.gpus]
+    at = used.index(gpu.index)
+    return f", CPUs {format_list(host.pins.workers[at])}" if at < len(host.pins.workers) else ""
+
+
+def _processes(host: Host) -> str:
+    count = host.processes
+    parts = {
+        "API servers": count.api_servers,
+        "launcher": count.launchers,
+        "engine cores": count.engine_cores,
+        "workers": count.workers,
+        "coordinator": count.coordinators,
+    }
+    said = ", ".join(f"{number} {name}" for name, number in parts.items() if number)
+    cores = "unknown" if count.cores is None else str(count.cores)
+    binding = "" if host.pins.binding is Binding.NONE else f"; bound by {host.pins.binding}"
+    return f"processes: {said}; physical cores {cores}, least {count.least_cores} (2 + N){binding}"
+
+
+def _alternative(one: Alternative) -> str:
+    what = f"{one.flags}: {one.variant}, {one.strategy or 'no strategy'}, {one.nodes} node(s)"
+    if one.outcome == "short":
+        return f"{what}: short by {gb(one.short_bytes)} ({one.why}: {gb(one.needed_bytes)} of {gb(one.there_bytes)})"
+    if one.outcome == "refused":
+        return f"{what}: refused: {one.why}"
+    tokens = "KV tokens unknown" if one.kv_tokens is None else f"{one.kv_tokens:,} KV tokens"
+    return f"{what}: {one.outcome}, {one.gpus} GPUs, {tokens}"

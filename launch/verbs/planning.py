@@ -1,0 +1,146 @@
+"""What a launch would be on these hosts, and why."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from inventory.errors import BadInput, ExitCode, raise_all
+from launch import request
+from launch.report import Report, print_json, print_lines
+from launch.verbs import arguments
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from inventory.facts.host import HostFacts
+    from inventory.schema import Host
+    from launch.catalogue import Found
+    from launch.plans.document import LaunchPlan
+    from launch.request import Request
+
+OUTPUTS = ("text", "json", "shell", "compose")
+FORGETS = frozenset({"json", "output", "save", "compare", "inventory", "replay", "recipes"})
+"""Flags that do not decide what is planned, or of which the digests tell."""
+
+
+def plan(  # noqa: PLR0913  (its flags)
+    *,
+    model: str,
+    hosts: str,
+    inventory: str,
+    recipes: str,
+    replay: str,
+    output: str,
+    save: str,
+    compare: str,
+    json: bool,
+    **flags: str,
+) -> ExitCode:
+    output = _output(output, json=json)
+    if compare:
+        return _compare(compare, json=output == "json")
+    wanted = arguments.launch_request(model, **flags)
+    from launch.catalogue import Catalogue
+    from launch.plans.make import refuse_unfit
+
+    found = Catalogue.of(arguments.catalogue_folders(recipes)).find(wanted.model)
+    asked = tuple((name, value) for name, value in {"model": model, "hosts": hosts, **flags}.items() if value)
+    made = _planned(found, wanted, asked, hosts=hosts, inventory=inventory, replay=replay)
+    if output in {"shell", "compose"}:
+        refuse_unfit(made)
+    _show(made, output, save)
+    refuse_unfit(made)
+    return ExitCode.DONE
+
+
+def _output(output: str, *, json: bool) -> str:
+    if output and output not in OUTPUTS:
+        raise request.refused("output", output, " or ".join(OUTPUTS))
+    if json and output not in {"", "json"}:
+        raise request.refused("output", output, "nothing beside --json, or --output alone")
+    return "json" if json else output or "text"
+
+
+def _planned(
+    found: Found, wanted: Request, asked: tuple[tuple[str, str], ...], *, hosts: str, inventory: str, replay: str
+) -> LaunchPlan:
+    from launch.outline import outline
+    from launch.plans.make import plan_of
+
+    if wanted.hardware and not hosts and not replay:
+        chosen, facts = _assumed(found, wanted)
+        return plan_of(outline(found, wanted, chosen, facts), facts, asked, assumed=True)
+    report = Report(quiet=bool(replay))
+    with report.phase("Gather"):
+        answered = arguments.answered(hosts, inventory, replay, opinion=False)
+        raise_all(list(answered.errors.values()))
+    facts = answered.facts()
+    return plan_of(outline(found, wanted, tuple(answered.hosts.values()), facts), facts, asked)
+
+
+def _assumed(found: Found, wanted: Request) -> tuple[tuple[Host, ...], Mapping[str, HostFacts]]:
+    """Hosts as the hardware profile has them: as many as hold the weights, unless --nodes says how many."""
+    from launch.offer import variant_for
+    from launch.plans.assumed import assumed
+    from launch.recipes_show import nodes_for
+    from launch.resolve.gates import Place
+
+    hardware = wanted.hardware or ""
+    request.known("hardware", hardware, found.library.profiles)
+    variant = wanted.variant or variant_for(found, hardware)
+    place = Place(found.recipe, found.library, variant, hardware)
+    nodes = wanted.nodes or nodes_for(place, wanted.strategy or "")
+    return assumed(hardware, found.library.profile(hardware), nodes)
+
+
+def _show(made: LaunchPlan, output: str, save: str) -> None:
+    from launch.plans import files
+    from launch.plans.document import KIND
+    from launch.plans.lines import lines
+
+    if output == "json":
+        print_json(KIND, made)
+    elif output == "text":
+        print_lines(lines(made))
+    else:
+        written = list(files.scripts(made) if output == "shell" else files.compose_files(made))
+        if save:
+            _save(Path(save), written)
+        else:
+            print_lines(files.bundle(iter(written)))
+
+
+def _save(folder: Path, written: list[tuple[str, str]]) -> None:
+    if folder.exists():
+        raise request.refused("save", str(folder), "a folder that is not there yet")
+    folder.mkdir(parents=True)
+    for name, text in written:
+        path = folder / name
+        path.write_text(text, encoding="utf-8")
+        path.chmod(0o755 if name.endswith(".sh") else 0o644)
+    print_lines(_saved(folder, written))
+
+
+def _saved(folder: Path, written: list[tuple[str, str]]) -> Iterator[str]:
+    yield from (str(folder / name) for name, _ in written)
+
+
+def _compare(both: str, *, json: bool) -> ExitCode:
+    from launch.plans.compare import differences, read, summary
+
+    first, comma, second = both.partition(",")
+    if not comma or not first.strip() or not second.strip():
+        raise BadInput(
+            "--compare needs two plans",
+            id="flag-value",
+            observed=f'--compare "{both}"',
+            required="two files of `invoke plan --json`, with a comma between them",
+            next_command="invoke plan --compare before.json,after.json",
+        )
+    changes = differences(read(Path(first.strip())), read(Path(second.strip())))
+    if json:
+        print_json("plan-differences", changes)
+    else:
+        print_lines((summary(changes), *(f"  {change}" for change in changes)))
+    return ExitCode.DONE
