@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from difflib import get_close_matches
 
 from inventory.errors import BadInput, HostUnreachable, raise_all
 from inventory.facts.host import HostFacts
 from playbooks.checks import CHECKS, GANG_CHECKS, HOST_CHECKS, ssh_hostkey, ssh_reach
-from playbooks.checks.base import Check
+from playbooks.checks.base import Check, Priority
 from playbooks.finding import Finding, Status
 from playbooks.requirements import HostRequirements, Requirements
 
@@ -20,21 +20,44 @@ def run_checks(
     *,
     accept_unknown: frozenset[str] = frozenset(),
     overrides: Mapping[str, str] | None = None,
+    left_out: Mapping[str, str] | None = None,
 ) -> tuple[Finding, ...]:
     """Every finding about the hosts of `needs`: host by host, then of the gang.
 
     `accept_unknown`: ids whose unknown findings become warnings. `overrides`: by id, the operator's reason to
-    make a failed finding a warning. Both stay visible. Raises `BadInput` for an id that no check has and for
-    an empty reason.
+    make a failed finding a warning. `left_out`: by id, why a check is not run at all (see `leave_out`). All stay
+    visible. Raises `BadInput` for an id that no check has and for an empty reason.
     """
-    overrides = overrides or {}
+    overrides, left_out = overrides or {}, left_out or {}
     _known_ids(accept_unknown, overrides)
     findings: list[Finding] = []
     for one in needs.hosts:
-        findings += _of_host(facts.get(one.host), one)
+        findings += _of_host(facts.get(one.host), one, left_out)
     for gang_check in GANG_CHECKS:
-        findings += _guarded(gang_check, "", lambda check=gang_check: check.check(facts, needs))  # type: ignore[misc]
+        if gang_check.ID not in left_out:
+            findings += _guarded(gang_check, "", lambda check=gang_check: check.check(facts, needs))  # type: ignore[misc]
+    findings += [Finding(check, Status.SKIP, "", f"left out: {why}") for check, why in left_out.items()]
     return tuple(_decided(finding, accept_unknown, overrides) for finding in findings)
+
+
+def leave_out(only: Collection[str], skip: Collection[str], because: str) -> dict[str, str]:
+    """The checks that are not run, by id with the reason: those in `skip`, and all others where `only` names some.
+
+    Raises `BadInput` for an id that no check has, and where a check of priority 0 would be left out without a reason.
+    """
+    raise_all([_no_such_check(name) for name in {*only, *skip} - CHECKS.keys()])
+    wanted = set(only or CHECKS) - set(skip)
+    left_out = [name for name in CHECKS if name not in wanted]
+    urgent = [name for name in left_out if CHECKS[name].PRIORITY is Priority.P0]
+    if urgent and not because.strip():
+        raise BadInput(
+            f"{len(urgent)} check(s) of priority 0 would be left out, {urgent[0]} among them",
+            id="check-left-out",
+            observed="--only or --skip without a reason",
+            required="a reason that the next operator understands: each of these stops most launches",
+            next_command="the same command with --because 'REASON'",
+        )
+    return dict.fromkeys(left_out, because.strip() or "not asked for")
 
 
 def unreachable_findings(errors: Mapping[str, HostUnreachable]) -> tuple[Finding, ...]:
@@ -50,11 +73,13 @@ def blocking(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     return tuple(finding for finding in findings if finding.blocks)
 
 
-def _of_host(facts: HostFacts | None, needs: HostRequirements) -> list[Finding]:
+def _of_host(facts: HostFacts | None, needs: HostRequirements, left_out: Collection[str]) -> list[Finding]:
     if facts is None:
         return [ssh_reach.missing(needs.host)]
     findings: list[Finding] = []
     for check in HOST_CHECKS:
+        if check.ID in left_out:
+            continue
         findings += _guarded(check, needs.host, lambda check=check: (check.check(facts, needs),))  # type: ignore[misc]
     return findings
 

@@ -10,7 +10,7 @@ from inventory.errors import BadInput, HostUnreachable, Several
 from inventory.facts.base import Unknown, Why
 from inventory.facts.host import HostFacts
 from playbooks import check as runner
-from playbooks.check import blocking, run_checks, unreachable_findings
+from playbooks.check import blocking, leave_out, run_checks, unreachable_findings
 from playbooks.checks import CHECKS, GANG_CHECKS, HOST_CHECKS, gpu_owners, net_iface
 from playbooks.finding import Finding, Status
 from playbooks.requirements import HostRequirements, Requirements
@@ -52,8 +52,9 @@ def test_every_check_speaks_of_every_host() -> None:
 
 def test_of_a_host_whose_facts_are_all_unknown_nothing_passes_that_reads_them() -> None:
     findings = run_checks({"tray1": BLIND}, alone(tray_needs()))
-    told_without_facts = {"ssh.reach", "ssh.hostkey", "ssh.stdout_clean", "plan.rank_cover", "plan.flags_parse"}
-    passed = {finding.check for finding in findings if finding.status is Status.PASS}
+    told_without_facts = {"ssh.reach", "ssh.hostkey", "ssh.stdout_clean"}
+    of_hosts = [finding for finding in findings if not finding.check.startswith("plan.")]
+    passed = {finding.check for finding in of_hosts if finding.status is Status.PASS}
     assert passed == told_without_facts
 
 
@@ -150,6 +151,39 @@ def test_all_wrong_ids_are_told_at_once() -> None:
     with pytest.raises(Several) as caught:
         run_checks(trays(), gang_needs(), overrides={"os.memory": "", "os.memry": "x"})
     assert len(caught.value.errors) == 2
+
+
+def test_a_check_that_is_left_out_says_so_and_the_others_run() -> None:
+    findings = run_checks(FULL, gang_needs(), left_out=leave_out((), ("os.memory", "net.mtu_equal"), "zram is on"))
+    assert blocking(findings) == ()
+    for name in ("os.memory", "net.mtu_equal"):
+        (left,) = of(findings, name)
+        assert (left.status, left.observed) == (Status.SKIP, "left out: zram is on")
+    assert of(findings, "gpu.count")
+
+
+def test_only_some_checks_run() -> None:
+    findings = run_checks(FULL, gang_needs(), left_out=leave_out(("os.memory",), (), "a quick look"))
+    assert {finding.check for finding in findings if finding.status is not Status.SKIP} == {"os.memory"}
+
+
+@pytest.mark.parametrize(
+    ("only", "skip"), [((), ("gpu.count",)), (("os.memory",), ()), ((), ("gpu.count", "os.memory"))]
+)
+def test_a_check_of_priority_0_is_left_out_with_a_reason_only(only: tuple[str, ...], skip: tuple[str, ...]) -> None:
+    with pytest.raises(BadInput, match="priority 0"):
+        leave_out(only, skip, " ")
+    assert "gpu.count" in leave_out(only, skip, "no GPU here")
+
+
+def test_a_lesser_check_is_left_out_without_one() -> None:
+    assert leave_out((), ("plan.drain",), "") == {"plan.drain": "not asked for"}
+    assert leave_out((), (), "") == {}
+
+
+def test_an_unknown_check_cannot_be_left_out() -> None:
+    with pytest.raises(BadInput, match=r"no check 'plan\.drian'"):
+        leave_out((), ("plan.drian",), "hurry")
 
 
 def refused(id: str, **more: str) -> HostUnreachable:  # noqa: A002
