@@ -17,25 +17,10 @@ from typing import Any
 
 from invoke import Collection, Context, task
 
-from launch.flags import HELP
+from launch.flags import CHOICE, DECISIONS, HELP, SETTINGS
 
 # invoke turns the writing of bytecode off, and every call would then compile bringup anew: 0.6 s of a processor.
 sys.dont_write_bytecode = bool(os.environ.get("PYTHONDONTWRITEBYTECODE"))
-
-CHOICE = (
-    *("model", "hosts", "name", "variant", "strategy", "load_balancing", "feature", "no_feature", "revision"),
-    *("nodes", "set", "port", "rpc_port", "recipes", "inventory"),
-)
-"""Flags of every verb that decides a launch."""
-
-SETTINGS = (
-    *("profile", "kv_cache_dtype", "quantization", "prefix_hash", "scheduling", "pinning"),
-    *("lora", "max_lora_rank", "lora_loading", "api_key", "media_domains", "trust_remote_code"),
-)
-"""Flags of every verb that decides how it serves."""
-
-DECISIONS = ("accept_unknown", "override", "because")
-"""Flags of every verb that judges one."""
 
 
 def verb(*shared: str, positional: tuple[str, ...] = ()) -> Callable[[Callable[..., None]], Any]:

@@ -1,4 +1,19 @@
-"""What each flag means, the same for every verb that has it: the text of `invoke VERB --help`."""
+"""Flags that verbs share, and what each means: the text of `invoke VERB --help`."""
+
+CHOICE = (
+    *("model", "hosts", "name", "variant", "strategy", "load_balancing", "feature", "no_feature", "revision"),
+    *("nodes", "set", "port", "rpc_port", "recipes", "inventory"),
+)
+"""Flags of every verb that decides a launch."""
+
+SETTINGS = (
+    *("profile", "kv_cache_dtype", "quantization", "prefix_hash", "scheduling", "pinning"),
+    *("lora", "max_lora_rank", "lora_loading", "api_key", "media_domains", "trust_remote_code"),
+)
+"""Flags of every verb that decides how it serves."""
+
+DECISIONS = ("accept_unknown", "override", "because")
+"""Flags of every verb that judges one."""
 
 HELP = {
     "model": "recipe: a friendly name (deepseek-v4-pro), a unique prefix or a full id",
