@@ -78,22 +78,8 @@ def check(_: Context, replay: str = "", json: bool = False) -> None:
     """Would this launch work on these hosts, and if not, what exactly must be done? Changes nothing."""
 
 
-@verb()
-def memory(
-    _: Context,
-    model: str = "",
-    hosts: str = "",
-    hardware: str = "",
-    nodes: str = "",
-    variant: str = "",
-    strategy: str = "",
-    context: str = "",
-    config: str = "",
-    replay: str = "",
-    recipes: str = "",
-    inventory: str = "",
-    json: bool = False,
-) -> None:
+@verb("model", "hosts", "hardware", "nodes", "variant", "strategy", "recipes", "inventory")
+def memory(_: Context, context: str = "", config: str = "", replay: str = "", json: bool = False) -> None:
     """What fills each GPU: weights, activations, cache; tokens, requests at once, and what would change it most."""
 
 
