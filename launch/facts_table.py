@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, TypeVar
 
 from inventory.facts.base import Maybe, is_known
+from inventory.facts.host import NEAREST_FIRST
 from launch.remarks import least_cores, remarks
 from launch.sizes import counted, size
 
@@ -81,7 +82,7 @@ def _cores(cpu: Cpu, gpus: Maybe[Gpus]) -> str:
 def nic_text(facts: HostFacts) -> str:
     """RDMA ports that are active by rate and kind; without RDMA the interfaces that are up."""
     if is_known(facts.rdma) and facts.rdma:
-        return _ports(facts.rdma)
+        return " ".join(filter(None, (_ports(facts.rdma), show(facts.gpus, _distance))))
     return show(facts.network, _interfaces)
 
 
@@ -90,6 +91,14 @@ def _ports(devices: tuple[RdmaDevice, ...]) -> str:
     active = [port for device in devices for port in device.ports if port.is_active]
     rates = (f"{port.gigabits:g}G {kinds.get(port.link_layer, '')}" if port.gigabits else "RDMA" for port in active)
     return counted(rate.strip() for rate in rates) or f"{len(devices)}x RDMA, none active"
+
+
+def _distance(gpus: Gpus) -> str:
+    """`PIX`, or `PIX-NODE` where GPUs differ, from each to its nearest NIC; nothing where it is not told."""
+    linked = {link.gpu for link in gpus.links if isinstance(link.to, str)}
+    nearest = {next((link.kind for link in gpus.nearest_nics(gpu)), "SYS") for gpu in linked}
+    ends = sorted(nearest, key=(*NEAREST_FIRST, "SYS").index)
+    return "-".join(dict.fromkeys((*ends[:1], *ends[-1:])))
 
 
 def _interfaces(network: Network) -> str:

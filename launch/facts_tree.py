@@ -128,6 +128,9 @@ def _memory(facts: HostFacts, available: int) -> Iterator[Branch]:
         pages = facts.huge_pages
         of = f" of {size(pages.size_bytes)}, {pages.free} free" if pages.total else ""
         yield Branch(f"huge pages: {pages.total or 'none'}{of}; transparent: {pages.transparent or 'unknown'}")
+        yield from (
+            Branch(f"huge pages: {one.total} of {size(one.size_bytes)}, {one.free} free") for one in pages.others
+        )
 
 
 def _nodes(facts: HostFacts) -> Iterator[Branch]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from inventory.facts.base import Unknown, is_known
 from inventory.facts.host import GpuHealth, Gpus, HostFacts, Network
 from inventory.facts.opinion import disagreements
+from launch.remarks_fabric import of_distances, of_fabric, of_limits
 
 if TYPE_CHECKING:
     from inventory.facts.host import RdmaDevice
@@ -26,10 +27,13 @@ def remarks(facts: HostFacts) -> tuple[str, ...]:
     return (
         *_unknown(facts),
         *(_of_gpus(facts.gpus) if is_known(facts.gpus) else ()),
+        *of_fabric(facts),
         *_of_cores(facts),
         *_of_disk(facts),
         *(_of_network(facts.network) if is_known(facts.network) else ()),
         *(_of_rdma(facts.rdma) if is_known(facts.rdma) else ()),
+        *(of_distances(facts.gpus) if is_known(facts.gpus) else ()),
+        *of_limits(facts),
         *_of_deployments(facts),
         *_of_system(facts),
         *disagreements(facts),

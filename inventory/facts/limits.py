@@ -6,10 +6,11 @@ import re
 
 from inventory.facts.answers import Answers, Item
 from inventory.facts.base import Maybe, Unknown, Why
-from inventory.facts.host import HugePages, Limit, Limits
+from inventory.facts.host import HugePagePool, HugePages, Limit, Limits
 
 LIMIT = re.compile(r"(?m)^Max ([a-z ]+?)\s{2,}(unlimited|\d{1,20})\s+(unlimited|\d{1,20})(?:\s|$)")
 POOL = re.compile(r"(?m)^\s*(HugePages_Total|HugePages_Free|Hugepagesize):\s+(\d{1,15})(?: kB)?\s*$")
+OF_SIZE = re.compile(r"/hugepages-(\d{1,12})kB/(nr|free)_hugepages:(\d{1,15})")
 MODE = re.compile(r"\[(\w+)\]")
 
 
@@ -42,11 +43,25 @@ def read_huge_pages(answers: Answers) -> Maybe[HugePages]:
     total = found.get("HugePages_Total", 0)
     if total and not {"HugePages_Free", "Hugepagesize"} <= found.keys():
         return Unknown(Why.UNREADABLE, "/proc/meminfo tells huge pages, but not all of them")
+    size = found.get("Hugepagesize", 0) * 1024
     return HugePages(
         total=total,
         free=found.get("HugePages_Free", 0),
-        size_bytes=found.get("Hugepagesize", 0) * 1024,
+        size_bytes=size,
         transparent=transparent_mode(answers.item("processor.transparent-huge-pages")),
+        others=tuple(one for one in pools(answers.text("processor.huge-pages")) if one.size_bytes != size),
+    )
+
+
+def pools(text: Maybe[str]) -> tuple[HugePagePool, ...]:
+    """Those with pages, by size, from `path:line` of the files below /sys/kernel/mm/hugepages."""
+    counts: dict[int, dict[str, int]] = {}
+    for kib, kind, count in OF_SIZE.findall("" if isinstance(text, Unknown) else text):
+        counts.setdefault(int(kib), {})[kind] = int(count)
+    return tuple(
+        HugePagePool(kib * 1024, found["nr"], found.get("free", 0))
+        for kib, found in sorted(counts.items())
+        if found.get("nr")
     )
 
 

@@ -36,6 +36,7 @@ from inventory.facts.host.gpu import (
 )
 from inventory.facts.host.machine import (
     Cpu,
+    HugePagePool,
     HugePages,
     Limit,
     Limits,
@@ -93,6 +94,7 @@ __all__ = (
     "GpuProcess",
     "Gpus",
     "HostFacts",
+    "HugePagePool",
     "HugePages",
     "Image",
     "ImexDomain",

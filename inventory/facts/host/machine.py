@@ -70,6 +70,13 @@ class Memory:
 
 
 @dataclass(frozen=True, slots=True)
+class HugePagePool:
+    size_bytes: int
+    total: int
+    free: int
+
+
+@dataclass(frozen=True, slots=True)
 class HugePages:
     """Pages that are set aside, of the kernel's default size; `size_bytes` 0: a kernel without huge pages."""
 
@@ -77,6 +84,7 @@ class HugePages:
     free: int
     size_bytes: int
     transparent: str | None  # always, madvise, never; None: not told
+    others: tuple[HugePagePool, ...] = ()  # of other sizes, those with pages alone
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,8 @@ section_processor() {
     item node-allowed allowed_nodes
     item memory cat "$sysroot/proc/meminfo"
     item transparent-huge-pages cat "$sysroot/sys/kernel/mm/transparent_hugepage/enabled"
+    item huge-pages values "$sysroot"/sys/kernel/mm/hugepages/hugepages-*/nr_hugepages \
+        "$sysroot"/sys/kernel/mm/hugepages/hugepages-*/free_hugepages
     item lscpu lscpu --sysroot "${sysroot:-/}"
 }
 

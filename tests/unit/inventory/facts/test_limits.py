@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from inventory.facts.base import Unknown, Why
-from inventory.facts.host import HugePages, Limit, Limits
+from inventory.facts.host import HugePagePool, HugePages, Limit, Limits
 from inventory.facts.limits import parse_limits, read_huge_pages, read_limits
 from tests.answered import Said, answers
 
@@ -52,6 +52,24 @@ def test_limits_that_are_not_told() -> None:
 
 def huge(memory: str, mode: Said) -> object:
     return read_huge_pages(answers({"processor.memory": memory, "processor.transparent-huge-pages": mode}))
+
+
+POOLS = """\
+/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages:1024
+/sys/kernel/mm/hugepages/hugepages-1048576kB/nr_hugepages:16
+/sys/kernel/mm/hugepages/hugepages-64kB/nr_hugepages:0
+/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages:512
+/sys/kernel/mm/hugepages/hugepages-1048576kB/free_hugepages:4
+/sys/kernel/mm/hugepages/hugepages-64kB/free_hugepages:0
+"""
+
+
+def test_huge_pages_of_another_size_than_the_default() -> None:
+    said: dict[str, Said] = {"processor.memory": MEMORY, "processor.huge-pages": POOLS}
+    found = read_huge_pages(answers(said))
+    assert isinstance(found, HugePages)
+    assert found.others == (HugePagePool(1 << 30, 16, 4),)
+    assert (found.total, found.size_bytes) == (1024, 2 << 20)
 
 
 def test_huge_pages() -> None:
