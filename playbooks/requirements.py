@@ -6,7 +6,10 @@ It lives here because checks may not import `launch`. Plain data: `launch/requir
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from inventory.facts.host import HostFacts
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,10 +136,13 @@ class HostRequirements:
     env: tuple[tuple[str, str], ...] = ()  # the whole environment of the ranks
     weights: ExpectedWeights | None = None
     numa_bind: bool = False  # vLLM itself binds its workers
-    gpu_memory_utilization: float | None = None
-    restart: str | None = None  # the unit's Restart=
-
     numa_bind_required: bool = False  # the plan would rather not start than not bind
+    gpu_memory_utilization: float | None = None
+    earlier: HostFacts | None = None  # on the last record of this host; counters are compared with it
+    restart: str | None = None  # the unit's Restart=
+    fetches_from: tuple[str, ...] = ()  # URLs that this host downloads from; none: it downloads nothing
+    proxy: str | None = None  # that these downloads go through
+
 
 @dataclass(frozen=True, slots=True)
 class Requirements:
@@ -162,8 +168,11 @@ class Requirements:
     build: Build = Build()
     container: Container | None = None  # None: the ranks run in a Python environment
     rdma: bool | None = None  # the ranks talk over RDMA
+    rail: bool | None = None  # each NIC reaches only the NICs of its own rail
     mnnvl: bool | None = None  # tensor or expert parallelism over NVLink between trays
     shutdown_timeout_s: int | None = None
+    stop_timeout_s: int | None = None  # after which the unit's processes are killed
+    control_env: tuple[tuple[str, str], ...] = ()  # proxy variables of the control machine
 
     def of(self, host: str) -> HostRequirements:
         return next(one for one in self.hosts if one.host == host)
