@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from inventory.facts.base import is_known
 from launch.generation import Generation, Member
 from launch.placement import LoadBalancing
+from launch.planned.api_key import FILE as KEY_FILE
 from launch.requirements import ports_of
 from launch.supervise import state_step
 from launch.unit import UnitSettings, command_file, unit_file
@@ -96,18 +97,21 @@ def generation_of(decision: Decision, name: str, runners: Mapping[str, Runner]) 
         max_tokens=choice.found.recipe.bringup.smoke.max_tokens,
         ports=tuple(ports),
         members=members,
+        asks_key=any(command.api_key for command in decision.commands),
     )
 
 
 def _held(command: HostCommand) -> tuple[object, ...]:
-    """What its unit is held to, where it is held to something."""
-    return (command.affinity, command.memory_nodes) if command.affinity or command.memory_nodes else ()
+    """What its unit is held to, where it is held to something, and which key it asks for, where it asks for one."""
+    held = (command.affinity, command.memory_nodes) if command.affinity or command.memory_nodes else ()
+    return (*held, command.api_key.digest) if command.api_key else held
 
 
 def _settings(command: HostCommand, gang: Generation, runner: Runner, layout: Layout) -> UnitSettings:
     folder = layout.generation(gang.name, gang.generation)
     held = command.affinity, command.memory_nodes
-    return UnitSettings(gang.name, gang.generation, folder, runner.user, *held)
+    key_file = f"{folder}/{KEY_FILE}" if command.api_key else None
+    return UnitSettings(gang.name, gang.generation, folder, runner.user, *held, key_file)
 
 
 def stage_steps(command: HostCommand, gang: Generation, runner: Runner, layout: Layout) -> tuple[Step, ...]:
@@ -119,6 +123,9 @@ def stage_steps(command: HostCommand, gang: Generation, runner: Runner, layout: 
         file(f"{folder}/command.sh", command_file(command, settings), mode="0755", why=why, phase=Phase.STAGE),
         file(f"{folder}/generation.json", gang.to_line(command.host), mode="0644", why=why, phase=Phase.STAGE),
     ]
+    if settings.key_file and command.api_key:
+        key = command.api_key.secret.reveal()
+        steps.append(file(settings.key_file, key, mode="0600", why="no other user may read it", phase=Phase.STAGE))
     if runner.supervisor == SYSTEMD:
         unit = unit_file(settings)
         steps.append(file(f"{folder}/unit.service", unit, mode="0644", why=why, phase=Phase.STAGE))

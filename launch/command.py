@@ -10,10 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from inventory.errors import BadInput
 from inventory.facts.cpulist import format_list
 from launch.placement import Binding, LoadBalancing, Node, Pins, Placement
+
+if TYPE_CHECKING:
+    from launch.planned.api_key import ApiKey
 
 MANY = -1
 """Values up to the next option."""
@@ -53,7 +57,8 @@ _PLACEHOLDER = re.compile(r"\$([A-Z][A-Z0-9_]*)")
 class HostCommand:
     """What one host runs: `env` is the whole environment, `argv[0]` the absolute path of the program.
 
-    `affinity` (CPUs) and `memory_nodes` are what a unit of systemd holds all of it to; empty: nothing.
+    `affinity` (CPUs) and `memory_nodes` are what a unit of systemd holds all of it to; empty: nothing. `api_key` is
+    what clients must send: it is neither in `env` nor in `argv`.
     """
 
     host: str
@@ -61,6 +66,7 @@ class HostCommand:
     argv: tuple[str, ...]
     affinity: tuple[int, ...] = ()
     memory_nodes: tuple[int, ...] = ()
+    api_key: ApiKey | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +80,13 @@ class Program:
 
 
 def render(
-    argv: Sequence[str], env: Mapping[str, str], *, node: Node, placement: Placement, program: Program
+    argv: Sequence[str],
+    env: Mapping[str, str],
+    *,
+    node: Node,
+    placement: Placement,
+    program: Program,
+    api_key: ApiKey | None = None,
 ) -> HostCommand:
     """Render the command of `node`.
 
@@ -97,6 +109,7 @@ def render(
         argv=(program.vllm, "serve", program.model_dir, *(_substitute(word, known) for word in words)),
         affinity=node.pins.affinity,
         memory_nodes=node.pins.memory_nodes,
+        api_key=api_key if node.serves else None,
     )
 
 

@@ -51,6 +51,7 @@ def decide(
     placement = _placed(choice, request, facts, spoken[0].argv)
     placement = _settled(choice, request, placement, facts, spoken[0])
     notes = (*_notes(choice, recipe), *why_planned, *why_settings(request))
+    notes = (*notes, *why_racks(choice.hardware, placement, spoken[0].argv))
     placement = replace(placement, reasons=(*choice.reasons, *placement.reasons, *notes))
     by_name = {host.name: host for host in choice.hosts}
     commands, api_servers = [], {}
@@ -58,7 +59,8 @@ def decide(
         process = spoken[min(node.node_rank, len(spoken) - 1)]
         rack = rack_env(choice.hardware, placement, process.argv)
         env = {**rack, **process.env, **dict(by_name[node.host].env)}
-        commands.append(render(process.argv, env, node=node, placement=placement, program=programs[node.host]))
+        program, key = programs[node.host], request.wanted.api_key
+        commands.append(render(process.argv, env, node=node, placement=placement, program=program, api_key=key))
         api_servers[node.host] = api_server_count(process.argv, node, placement)
     refuse_contradicted(choice, request, commands[0], placement)
     return Decision(choice, placement, tuple(commands), api_servers)

@@ -57,6 +57,7 @@ class Generation:
     max_tokens: int
     ports: tuple[int, ...]  # TCP ports that must be free again behind a stop
     members: tuple[Member, ...]
+    asks_key: bool = False  # clients must send the key that lies beside this record
 
     @property
     def hosts(self) -> tuple[str, ...]:

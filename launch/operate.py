@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 from inventory.errors import BringupError, ChangeFailed, CheckFailed, HostUnreachable, NotServing, raise_all
 from inventory.fleet import Fleet
 from launch.generation import Generation, Member
+from launch.planned.api_key import FILE as KEY_FILE
 from launch.smoke import Answer, Endpoint, read_answer, smoke_script
 from launch.supervise import STOP_GRACE_S, start_script, stop_script, tail_script
 from launch.survey import Deployment, Survey, survey, the_one
 from launch.verdict import MIXED, Verdict, deploy_again, judge, states
 from launch.watch import Ready, watch
+from playbooks.layout import Layout
 
 if TYPE_CHECKING:
     from inventory.schema import Inventory
@@ -67,7 +69,10 @@ def canary(
 
     def one(transport: Transport) -> Answer:
         endpoint = endpoints[transport.host]
-        script = smoke_script(endpoint, python=gang.of(transport.host).python, timeout_s=timeout_s)
+        folder = Layout(fleet.state_dirs[transport.host]).generation(gang.name, gang.generation)
+        key_file = f"{folder}/{KEY_FILE}" if gang.asks_key else ""
+        python = gang.of(transport.host).python
+        script = smoke_script(endpoint, python=python, timeout_s=timeout_s, key_file=key_file)
         return read_answer(endpoint, transport.run(script, timeout=timeout_s + 10))
 
     outcomes = fleet.each(one, tuple(endpoints))

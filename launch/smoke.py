@@ -30,6 +30,10 @@ class Endpoint:
     prompt: str
     max_tokens: int
 
+    @property
+    def count(self) -> int:
+        return len(self.url.split(","))
+
 
 @dataclass(frozen=True, slots=True)
 class Answer:
@@ -42,10 +46,10 @@ class Answer:
     error: str
 
 
-def smoke_script(endpoint: Endpoint, *, python: str, timeout_s: float) -> str:
-    """Render the script that asks `endpoint` for one completion per rank, at once."""
+def smoke_script(endpoint: Endpoint, *, python: str, timeout_s: float, key_file: str = "") -> str:
+    """Render the script that asks `endpoint` for one completion per rank, at once; with the key of `key_file`."""
     count = max(1, endpoint.ranks)
-    words = quote_all([endpoint.url, endpoint.model, endpoint.prompt, endpoint.max_tokens, count, timeout_s])
+    words = quote_all([endpoint.url, endpoint.model, endpoint.prompt, endpoint.max_tokens, count, timeout_s, key_file])
     return f"env -i {quote(python)} - {words} <<'END_OF_PROGRAM'\n{PROGRAM.read_text()}END_OF_PROGRAM\n"
 
 

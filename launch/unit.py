@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from inventory.facts.cpulist import format_list
 from inventory.quoting import quote, quote_all
+from launch.planned.api_key import VARIABLE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +23,10 @@ TEMPLATES = Path(__file__).parent / "templates"
 
 @dataclass(frozen=True, slots=True)
 class UnitSettings:
-    """What the unit of one host needs beside its command. `affinity`: CPUs; with `memory_nodes`, empty: nothing."""
+    """What the unit of one host needs beside its command.
+
+    `affinity`: CPUs; with `memory_nodes`, empty: nothing. `key_file`: holds the key that clients must send.
+    """
 
     deployment: str
     generation: str
@@ -30,8 +34,11 @@ class UnitSettings:
     user: str
     affinity: tuple[int, ...] = ()
     memory_nodes: tuple[int, ...] = ()
+    key_file: str | None = None
 
 
+# The key comes from the file into the environment by the shell itself: no process has it among its words.
+_WITH_KEY = f'{VARIABLE}=$(cat "$0") && export {VARIABLE} && exec "$@"'
 # The engine keeps the pid of the shell that becomes it. Pid, start time and boot id name one process for ever.
 _RECORD = r"""printf '%s %s %s\n' "$$" "$(sed 's/.*) //' "/proc/$$/stat" | cut -d ' ' -f 20)" \
   "$(cat /proc/sys/kernel/random/boot_id)" >"$directory/record.new" && mv "$directory/record.new" "$directory/record"
@@ -42,6 +49,8 @@ def command_file(command: HostCommand, settings: UnitSettings) -> str:
     """The shell script that becomes the engine: a clean, explicit environment and one argv, nothing inherited."""
     env = (*command.env, ("BRINGUP_DEPLOYMENT", settings.directory))
     lines = [quote(f"{key}={value}") for key, value in env]
+    if settings.key_file:
+        lines.append(quote_all(["/bin/sh", "-c", _WITH_KEY, settings.key_file]))
     lines += [quote_all(words) for words in by_option(command.argv)]
     return "\n".join(
         [

@@ -1,11 +1,12 @@
 """Ask an OpenAI-compatible endpoint for chat completions, all at once, and print what came back as one JSON line.
 
 Runs on the serving host with the engine's own Python:
-`python - BASE_URL[,BASE_URL...] MODEL PROMPT MAX_TOKENS COUNT TIMEOUT_S < complete.py`.
+`python - BASE_URL[,BASE_URL...] MODEL PROMPT MAX_TOKENS COUNT TIMEOUT_S [KEY_FILE] < complete.py`.
 Several requests at once (COUNT for each address) make every data-parallel rank behind the endpoint answer one.
 """
 
 import json
+import pathlib
 import sys
 import threading
 import time
@@ -16,12 +17,12 @@ import urllib.request
 _OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
-def complete(base_url: str, body: dict[str, object], timeout_s: float) -> dict[str, object]:
+def complete(base_url: str, body: dict[str, object], timeout_s: float, key: str = "") -> dict[str, object]:
     """One short completion: `ok`, `text`, `tokens`, `seconds`, and `error` with the address when it was none."""
     request = urllib.request.Request(  # noqa: S310  (the scheme is ours)
         f"{base_url}/v1/chat/completions",
         data=json.dumps(body).encode(),
-        headers={"Content-Type": "application/json"},
+        headers={"Content-Type": "application/json", **({"Authorization": f"Bearer {key}"} if key else {})},
     )
     began = time.monotonic()
     try:
@@ -41,11 +42,12 @@ def complete(base_url: str, body: dict[str, object], timeout_s: float) -> dict[s
 def main() -> None:
     base_urls, model, prompt = sys.argv[1].split(","), *sys.argv[2:4]
     max_tokens, count, timeout_s = int(sys.argv[4]), int(sys.argv[5]), float(sys.argv[6])
+    key = pathlib.Path(sys.argv[7]).read_text(encoding="ascii").strip() if "".join(sys.argv[7:]) else ""
     messages = [{"role": "user", "content": prompt}]
     body = {"model": model, "messages": messages, "max_tokens": max_tokens, "temperature": 0}
     answers: list[dict[str, object]] = []
     threads = [
-        threading.Thread(target=lambda url=url: answers.append(complete(url, body, timeout_s)), daemon=True)
+        threading.Thread(target=lambda url=url: answers.append(complete(url, body, timeout_s, key)), daemon=True)
         for url in base_urls
         for _ in range(count)
     ]

@@ -72,6 +72,12 @@ def selected(listed: Inventory, selection: str) -> tuple[Host, ...]:
     return listed.resolve("local" if wanted == "all" and not listed.hosts else wanted)
 
 
+def hidden(hosts: Sequence[Host], asked: Request) -> set[str]:
+    """What no output may show: passwords in addresses, and the key that clients send, in every form."""
+    key = asked.wanted.api_key
+    return passwords(hosts) | (key.shown_as if key else set())
+
+
 def passwords(hosts: Sequence[Host]) -> set[str]:
     """The user:password parts of mirror and proxy addresses."""
     urls = (

@@ -22,7 +22,7 @@ def deploy(
         prepared = run.prepare(found, wanted, fleet, report)
         report.plan(prepared.plan)
         if json:
-            print_json("plan", prepared.plan, hide=arguments.passwords(chosen))
+            print_json("plan", prepared.plan, hide=arguments.hidden(chosen, wanted))
         if dry_run:
             return ExitCode.DONE if prepared.plan.empty else ExitCode.CHANGES_PENDING
         run.carry_out(prepared, fleet, report, lambda: run.prepare(found, wanted, fleet, report))
