@@ -134,6 +134,13 @@ def hosts_list(_: Context, hosts: str = "all", inventory: str = "", json: bool =
 
 
 @verb()
+def hosts_check(
+    _: Context, hosts: str = "all", inventory: str = "", replay: str = "", record: str = "", json: bool = False
+) -> None:
+    """A fresh cluster, layer by layer, without a model: reach, ground, GPUs, limits, network. Keeps a dated record."""
+
+
+@verb()
 def hosts_trust(_: Context, hosts: str = "", inventory: str = "", replace: bool = False, yes: bool = False) -> None:
     """Show the host keys of hosts and record them in known_hosts."""
 
@@ -222,6 +229,6 @@ def _group(name: str, *tasks: Any) -> Collection:  # noqa: ANN401
 
 
 ns = Collection(deploy, plan, check, memory, probe, status, logs, stop, restart, unlock, demo)
-ns.add_collection(_group("hosts", hosts_list, hosts_trust))
+ns.add_collection(_group("hosts", hosts_list, hosts_check, hosts_trust))
 ns.add_collection(_group("recipes", recipes_list, recipes_show, recipes_validate))
 ns.add_collection(_group("lab", lab_up, lab_down, lab_list, lab_shell, *LAB_FAULTS))

@@ -69,6 +69,7 @@ HELP = {
     "yes": "record the keys without asking",
     "host-detail": "everything of each host, as a tree",
     "save": "keep the answers as a bundle in this new folder, without MACs, serials, UUIDs and tokens",
+    "record": "folder of dated records; default ~/.local/state/bringup/records",
     "raw": "keep them in the bundle too",
     "replay": "a bundle instead of the hosts: none is contacted",
     "diff": "a bundle: what changed since, the gravest first",

@@ -16,7 +16,7 @@ MODULES = MappingProxyType(
         "memory": ("memory",),
         "probing": ("probe",),
         "running": ("status", "logs", "stop", "restart", "unlock"),
-        "hosts": ("hosts_list", "hosts_trust"),
+        "hosts": ("hosts_list", "hosts_check", "hosts_trust"),
         "recipes": ("recipes_list", "recipes_show", "recipes_validate"),
         "lab": (
             *("lab_up", "lab_down", "lab_list", "lab_shell", "lab_cut", "lab_heal"),

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from inventory.errors import ExitCode
+from pathlib import Path
+
+from inventory.errors import ExitCode, raise_all
 from launch.report import Report, print_json, print_table
 from launch.verbs import arguments
+from playbooks.check import blocking
 
 
 def hosts_list(*, hosts: str, inventory: str, json: bool) -> ExitCode:
@@ -24,6 +27,26 @@ def hosts_list(*, hosts: str, inventory: str, json: bool) -> ExitCode:
             ],
         )
     return ExitCode.DONE
+
+
+def hosts_check(*, hosts: str, inventory: str, replay: str, record: str, json: bool) -> ExitCode:
+    from launch import fresh
+
+    report = Report(quiet=json)
+    with report.phase("Gather"):
+        answered = arguments.answered(hosts, inventory, replay, opinion=False)
+    looked = fresh.look(answered)
+    folder = Path(record) if record else None
+    earlier, kept = (None, None) if replay and not record else fresh.keep(looked, folder)
+    if json:
+        print_json("hosts-check", fresh.document(looked, earlier, kept))
+    else:
+        print_table(*fresh.rows(looked))
+        report.findings(looked.findings)
+        for line in fresh.told(looked, earlier, kept):
+            report.say(line)
+    raise_all(list(answered.errors.values()))
+    return ExitCode.CHECK_FAILED if blocking(looked.findings) else ExitCode.DONE
 
 
 def hosts_trust(*, hosts: str, inventory: str, replace: bool, yes: bool) -> ExitCode:
