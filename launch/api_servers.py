@@ -36,6 +36,8 @@ def api_servers_of(
         rule = "vLLM's own number for this mode, written out: the cores of the host are unknown"
         return None, Reason(about, str(usual), rule, source=SOURCE)
     cores = facts.cpu.physical_cores
+    if is_known(facts.context) and is_known(facts.context.physical_cores):
+        cores = facts.context.physical_cores  # where the ranks run, which may be less than a login has
     fitting = [count for count in range(1, usual + 1) if _total(node, placement, count) <= cores]
     count = max(fitting, default=1)
     total = _total(node, placement, count)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from inventory.facts.base import is_known
 from launch.generation import Generation, Member
 from launch.placement import LoadBalancing
-from launch.planned.api_key import FILE as KEY_FILE
+from launch.planned.wanted import KEY_FILE
 from launch.requirements import ports_of
 from launch.supervise import state_step
 from launch.unit import UnitSettings, command_file, unit_file

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from inventory.errors import BringupError, ChangeFailed, CheckFailed, HostUnreachable, NotServing, raise_all
 from inventory.fleet import Fleet
 from launch.generation import Generation, Member
-from launch.planned.api_key import FILE as KEY_FILE
+from launch.planned.wanted import KEY_FILE
 from launch.smoke import Answer, Endpoint, read_answer, smoke_script
 from launch.supervise import STOP_GRACE_S, start_script, stop_script, tail_script
 from launch.survey import Deployment, Survey, survey, the_one

@@ -118,13 +118,22 @@ def _ground(node: Node, placement: Placement, facts: HostFacts) -> Ground | None
     if not is_known(facts.cpu) or not is_known(facts.numa) or not facts.cpu.cores:
         return None
     owner = {cpu: one.id for one in facts.numa if one.allowed for cpu in one.cpus}
+    allowed = _allowed(facts)
     cores: dict[int, list[Cpus]] = {}
     for core in facts.cpu.cores:
-        if core[0] in owner:
-            cores.setdefault(owner[core[0]], []).append(core)
+        usable = tuple(cpu for cpu in core if cpu in owner and (allowed is None or cpu in allowed))
+        if usable:
+            cores.setdefault(owner[usable[0]], []).append(usable)
     homes = _homes(node, placement, facts, tuple(sorted(cores)))
     memory = tuple(one.id for one in facts.numa if one.memory_bytes)
     return Ground({home: tuple(cores[home]) for home in sorted(cores)}, homes, memory) if cores else None
+
+
+def _allowed(facts: HostFacts) -> frozenset[int] | None:
+    """The CPUs of the launch context, which may be others than those of a login; None: it does not tell."""
+    if is_known(facts.context) and is_known(facts.context.cpus_allowed):
+        return frozenset(facts.context.cpus_allowed)
+    return None
 
 
 def _homes(node: Node, placement: Placement, facts: HostFacts, nodes: tuple[int, ...]) -> tuple[int | None, ...]:

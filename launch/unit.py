@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from inventory.facts.cpulist import format_list
 from inventory.quoting import quote, quote_all
-from launch.planned.api_key import VARIABLE
+from launch.planned.wanted import KEY_VARIABLE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,7 +38,7 @@ class UnitSettings:
 
 
 # The key comes from the file into the environment by the shell itself: no process has it among its words.
-_WITH_KEY = f'{VARIABLE}=$(cat "$0") && export {VARIABLE} && exec "$@"'
+_WITH_KEY = f'{KEY_VARIABLE}=$(cat "$0") && export {KEY_VARIABLE} && exec "$@"'
 # The engine keeps the pid of the shell that becomes it. Pid, start time and boot id name one process for ever.
 _RECORD = r"""printf '%s %s %s\n' "$$" "$(sed 's/.*) //' "/proc/$$/stat" | cut -d ' ' -f 20)" \
   "$(cat /proc/sys/kernel/random/boot_id)" >"$directory/record.new" && mv "$directory/record.new" "$directory/record"

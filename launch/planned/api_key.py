@@ -17,9 +17,6 @@ from pathlib import Path
 from inventory.errors import BadInput
 from inventory.secret import Secret
 
-FILE = "api-key"
-"""In the folder of a generation."""
-VARIABLE = "VLLM_API_KEY"
 GENERATE = "generate"
 _KEY = re.compile(r"[!-~]{16,256}")
 

@@ -8,6 +8,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from launch.planned.api_key import ApiKey
 
+KEY_FILE = "api-key"
+"""In the folder of a generation."""
+KEY_VARIABLE = "VLLM_API_KEY"
+"""Where vLLM reads the key that clients must send."""
+
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
