@@ -52,7 +52,7 @@ TransportName: TypeAlias = Literal["auto", "ssh", "openssh", "local"]
 
 
 class Strict(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True, defer_build=True)
 
 
 class Mirrors(Strict):

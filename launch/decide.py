@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from inventory.facts.host import HostFacts
     from launch.request import Request
 
-__all__ = ["Choice", "Decision", "choose", "decide", "said"]
+__all__ = ["Choice", "Decision", "choose", "decide", "of_head"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +66,13 @@ def decide(
     return Decision(choice, placement, tuple(commands), api_servers)
 
 
-def said(choice: Choice, request: Request, nodes: int) -> list[Translated]:
-    """The recipe's command and environment of each node, with what was set over it."""
-    return planned(choice, request, _translated(choice, nodes))[0]
+def of_head(choice: Choice, request: Request, nodes: int) -> Translated:
+    """The recipe's command and environment of the first of `nodes`, with what was set over it."""
+    return planned(choice, request, _translated(choice, nodes, only=1))[0][0]
 
 
-def _translated(choice: Choice, nodes: int) -> list[Translated]:
-    """The recipe's command and environment of each node, in the words of the version."""
+def _translated(choice: Choice, nodes: int, *, only: int | None = None) -> list[Translated]:
+    """The recipe's command and environment of each node, or of the `only` first, in the words of the version."""
     resolved = resolve(
         choice.found,
         strategy=choice.strategy,
@@ -82,7 +82,7 @@ def _translated(choice: Choice, nodes: int) -> list[Translated]:
         modes=choice.features.modes,
         node_count=nodes,
     )
-    return [translate(one.argv, one.env, choice.vllm) for one in resolved.processes]
+    return [translate(one.argv, one.env, choice.vllm) for one in resolved.processes[:only]]
 
 
 def _placed(choice: Choice, request: Request, facts: Mapping[str, HostFacts], argv: Sequence[str]) -> Placement:

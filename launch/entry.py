@@ -20,6 +20,7 @@ def run_verb(name: str, options: Mapping[str, Any]) -> NoReturn:
     """Run the function `name` of `launch.verbs` and exit with its code; never shows a traceback."""
     # Modules and facts live to the end: looking at them for garbage at every 700 objects is a fifth of a short verb.
     gc.set_threshold(GARBAGE_AFTER)
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # else it reads every installed package's metadata
     sys.exit(int(_outcome(name, options)))
 
 

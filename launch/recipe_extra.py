@@ -20,7 +20,7 @@ Commit: TypeAlias = Annotated[str, AfterValidator(_commit)]
 
 
 class Strict(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True, defer_build=True)
 
 
 class Weights(Strict):

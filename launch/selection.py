@@ -94,9 +94,10 @@ def _why_not(host: Host, taken: Sequence[Host], facts: Mapping[str, HostFacts]) 
 
 def _head_first(hosts: tuple[Host, ...], facts: Mapping[str, HostFacts]) -> tuple[Host, ...]:
     """The first host that all others have a route to, then the others as they were."""
-    missing = {head.name: [o.name for o in hosts if o is not head and not _reaches(o, head, facts)] for head in hosts}
-    head = next((host for host in hosts if not missing[host.name]), None)
+    reached = (one for one in hosts if all(_reaches(other, one, facts) for other in hosts if other is not one))
+    head = next(reached, None)
     if head is None:
+        missing = {one.name: [o.name for o in hosts if o is not one and not _reaches(o, one, facts)] for one in hosts}
         raise CheckFailed(
             "no host can be the head: none is reached by all others",
             id="net.head_addr",

@@ -22,7 +22,7 @@ Count: TypeAlias = Annotated[int, Field(gt=0, le=10**9)]
 
 
 class Strict(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True, defer_build=True)
 
 
 class Heads(Strict):

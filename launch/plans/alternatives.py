@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from inventory.errors import BringupError, Several
-from launch.decide import said
+from launch.decide import of_head
 from launch.feature_choice import features_for
 from launch.layout import layout_of
 from launch.offer import strategy_of, why_not_here
@@ -112,7 +112,7 @@ def _costed(outline: Outline, other: Other, gpu_bytes: int | None) -> Alternativ
         return _refused(choice, other, reason)
     request = _with(outline.request, other, choice.vllm)
     candidate = _candidate(choice, request, other, strategy)
-    argv = filled(said(candidate, request, other.nodes)[0].argv)
+    argv = filled(of_head(candidate, request, other.nodes).argv)
     layout = layout_of(candidate, request, argv, other.nodes)
     parsed = parse(argv, choice.vllm)
     broken = next(iter(unmet(place, strategy, parsed)), None)
