@@ -88,7 +88,8 @@ def judge(deployment: Deployment, answers: Sequence[Answer]) -> Verdict:
         reason = f"serving, but ranks of another layout of {name} still run on {where} and hold what they hold"
         everywhere = quote(",".join((*deployment.gang.hosts, *deployment.strays)))
         return Verdict(Health.DEGRADED, reason, f"invoke restart --hosts {everywhere} --name {quote(name)}")
-    return Verdict(Health.HEALTHY, f"{len(answers)} endpoint(s) completed a chat, all ranks run", "nothing to do")
+    endpoints = sum(one.endpoint.count for one in answers)
+    return Verdict(Health.HEALTHY, f"{endpoints} endpoint(s) completed a chat, all ranks run", "nothing to do")
 
 
 def deploy_again(gang: Generation) -> str:

@@ -23,7 +23,7 @@ SHARED = (
     "distributed_timeout_seconds",
     "dp_sync_interval",
 )
-NOT_SIMULATED = ("data_parallel_multi_port_external_lb", "grpc", "uds", "ssl_keyfile", "config")
+NOT_SIMULATED = ("grpc", "uds", "ssl_keyfile", "config")
 
 
 class Balancing(StrEnum):

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from types import FrameType
 
-from launch.standin import headless, serve
+from launch.standin import headless, serve, supervisor
 from launch.standin.argv import Options, options, refuse
 from launch.standin.failures import Failures, Leaves, Phase, Process
 from launch.standin.host import Host
@@ -34,7 +34,10 @@ def main(words: Sequence[str], version: str) -> int:
     if not words or words[0] != "serve":
         write(2, f"usage: vllm serve [model_tag] [options]\nvllm: error: {BANNER}; it has `serve` only\n")
         return 2
-    return serve_model(options(words[1:], os.environ, version), version)
+    given = options(words[1:], os.environ, version)
+    if given.on(supervisor.MULTI_PORT):
+        return supervisor.run(given, words[1:], version, main)
+    return serve_model(given, version)
 
 
 def serve_model(given: Options, version: str) -> int:

@@ -47,3 +47,39 @@ def test_tensor_parallel_over_two_trays_serves_at_the_head_and_fails_as_one(tray
     assert stopped.code == 0, stopped
     for host in ("tray1", "tray2"):
         assert "standin" not in on(trays, host, "cat /proc/[0-9]*/cmdline | tr '\\0' ' '").stdout
+
+
+def words_of(trays: Lab, host: str, name: str) -> str:
+    record = f"/var/lib/bringup/deployments/{name}/current/record"
+    return on(trays, host, f"tr '\\0' ' ' </proc/$(cut -d' ' -f1 {record})/cmdline").stdout
+
+
+def test_pipeline_stages_over_two_trays(trays: Lab) -> None:
+    flags = ("--model", "gpt-oss-120b", "--hosts", "tray1,tray2", "--strategy", "multi_node_tp_pp")
+    first = invoke("deploy", *flags, inventory=trays.inventory)
+    assert first.code == 0, first
+    for rank, host in enumerate(("tray1", "tray2")):
+        words = words_of(trays, host, "gpt-oss-120b")
+        assert f"--tensor-parallel-size 4 --pipeline-parallel-size 2 --nnodes 2 --node-rank {rank} " in words
+        assert "--distributed-executor-backend mp" in words
+    assert invoke("status", inventory=trays.inventory).code == 0
+    assert invoke("stop", inventory=trays.inventory).code == 0
+
+
+def test_external_load_balancing_has_an_endpoint_for_every_rank(trays: Lab) -> None:
+    flags = ("--model", "gpt-oss-120b", "--hosts", "tray1,tray2", "--load-balancing", "external", "--port", "8100")
+    first = invoke("deploy", *flags, inventory=trays.inventory)
+    assert first.code == 0, first
+    assert all(f":{port}" in first.said for port in range(8100, 8104))
+    for start, host in ((0, "tray1"), (4, "tray2")):
+        words = words_of(trays, host, "gpt-oss-120b")
+        assert f"--data-parallel-multi-port-external-lb --data-parallel-start-rank {start} " in words
+    assert invoke("status", inventory=trays.inventory).code == 0
+    # One server is gone: vLLM's supervisor ends the host with it, and the group is down.
+    killed = 'for at in /proc/[0-9]*; do [ "$(cat $at/comm)" = VLLM::DP2 ] && kill -9 "${at#/proc/}" && echo one; done'
+    assert "one" in on(trays, "tray2", f"{killed}; sleep 3").stdout
+    down = invoke("status", inventory=trays.inventory)
+    assert down.code == 6, down
+    stopped = invoke("stop", inventory=trays.inventory)
+    assert stopped.code == 0, stopped
+    assert "ports 8100, 8101, 8102, 8103, 8104, 13345 free" in stopped.said

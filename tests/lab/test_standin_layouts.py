@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import os
 import re
 import signal
@@ -129,6 +130,26 @@ def test_external_one_process_for_each_rank(gang: Gang, moe: Path) -> None:
     second = gang.serve(1, moe, *shared, "--data-parallel-rank", "1")
     all_ready(first, second)
     assert (first.chat()[0], second.chat()[0]) == (200, 200)
+
+
+def test_external_several_ranks_of_a_host_under_one_supervisor(gang: Gang, moe: Path) -> None:
+    shared = [*gang.shared(4, 2), "--data-parallel-multi-port-external-lb", "--data-parallel-supervisor-port", "8002"]
+    hosts = [gang.serve(node, moe, "--data-parallel-start-rank", str(2 * node), *shared) for node in (0, 1)]
+    for host in hosts:
+        host.wait_for("Started DPSupervisor on")
+        for port in (8000, 8001):
+            connection = http.client.HTTPConnection(host.address, port, timeout=10)
+            connection.request("GET", "/metrics")
+            rank = 2 * hosts.index(host) + port - 8000
+            assert f'engine="{rank}"' in connection.getresponse().read().decode()
+            connection.close()
+        assert listening(host.address, 8002)
+    hosts[1].process.send_signal(signal.SIGTERM)
+    assert hosts[1].ended() == 0
+    assert hosts[1].processes() == {}
+    os.kill(hosts[0].pid_of("VLLM::DP1"), signal.SIGKILL)
+    assert hosts[0].ended() == 0, "it ends with the first of its servers"
+    assert "exited DP Servers" in hosts[0].text()
 
 
 def test_tensor_parallel_over_hosts(gang: Gang, dense: Path) -> None:

@@ -70,7 +70,6 @@ def test_agreement_leaves_out_rank_mode_and_rpc_port() -> None:
         ("-dp 3 --nnodes 2", "`--nnodes 2` must evenly divide the total world size (3)"),
         ("-dp 2 -tp 8 --nnodes 4", "data-parallel ranks that span hosts is not simulated"),
         ("--grpc", "--grpc is not simulated"),
-        ("-dpm -dp 2", "--data-parallel-multi-port-external-lb is not simulated"),
         ("-dp 2 -dpb ray", "--data-parallel-backend ray is not simulated"),
     ],
 )
