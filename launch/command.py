@@ -224,7 +224,7 @@ def _env(node: Node, placement: Placement, program: Program) -> dict[str, str]:
         "SPT_NOENV": "1",
     }
     if node.pins.binding is Binding.THREADS:
-        env["VLLM_CPU_OMP_THREADS_BIND"] = "|".join(",".join(map(str, one)) for one in node.pins.workers)
+        env["VLLM_CPU_OMP_THREADS_BIND"] = "|".join(",".join(map(str, one)) for one in node.pins.threads)
     if len(placement.nodes) > 1:
         env |= {
             "VLLM_HOST_IP": node.address,

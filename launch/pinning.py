@@ -105,7 +105,7 @@ def pin(
     shares = _divided(ground, node, placement, counts, has_gpus=has_gpus)
     reasons = [_split(about, ground, counts, shares)]
     if not has_gpus:
-        pins, why = _threads(about, shares, facts, env)
+        pins, why = _threads(about, ground, shares, facts, env)
     elif refusal := (MANY_SERVERS if placement.supervisor_port else "") or _no_numa_bind(ground, facts, version):
         pins, why = _unit(about, ground, facts, counts, refusal, systemd=systemd)
     else:
@@ -250,7 +250,7 @@ def _leading_digits(text: str) -> Iterator[str]:
 
 
 def _threads(
-    about: str, shares: Mapping[Process, Cpus] | None, facts: HostFacts, env: Mapping[str, str]
+    about: str, ground: Ground, shares: Mapping[Process, Cpus] | None, facts: HostFacts, env: Mapping[str, str]
 ) -> tuple[Pins, Reason]:
     source = "vLLM 0.33.0, vllm/utils/ompmultiprocessing.py"
     if THREADS in env:
@@ -262,7 +262,11 @@ def _threads(
         rule = "how many threads of a core should compute is known for x86-64 and ARM alone"
         return Pins(), Reason(about, f"{THREADS} is left alone", rule, source=source)
     rule = "the workers compute: a thread on each of their cores, apart from API servers and engine cores"
-    return _with_shares(Binding.THREADS, shares), Reason(about, THREADS, rule, source=source)
+    # The last hardware thread of a core, as vLLM chooses by itself.
+    last = {core[-1] for cores in ground.cores.values() for core in cores}
+    pins = _with_shares(Binding.THREADS, shares)
+    pins = replace(pins, threads=tuple(tuple(cpu for cpu in cpus if cpu in last) for cpus in pins.workers))
+    return pins, Reason(about, THREADS, rule, source=source)
 
 
 def _with_shares(binding: Binding, shares: Mapping[Process, Cpus] | None) -> Pins:

@@ -43,6 +43,7 @@ class Pins:
     engine_cores: tuple[tuple[int, ...], ...] = ()
     api_servers: tuple[tuple[int, ...], ...] = ()
     others: tuple[int, ...] = ()  # launcher and coordinator
+    threads: tuple[tuple[int, ...], ...] = ()  # of each worker that computes on CPUs: one CPU of each of its cores
     affinity: tuple[int, ...] = ()
     memory_nodes: tuple[int, ...] = ()
 
