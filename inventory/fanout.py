@@ -55,6 +55,7 @@ class Logins:
             except HostUnreachable as error:
                 if error.id != "banner" or retry == RETRIES:
                     raise
+                transport.dropped_logins += 1
                 self._closed.wait(RETRY_S * 2**retry * random.uniform(0.5, 1.5))  # noqa: S311  (spreads logins)
             else:
                 break

@@ -45,7 +45,8 @@ class SshOptions:
     `arguments`, put before `target`, make the ssh client come to the same answer. `proxy_jump`: first hop
     first (`route` resolves them). `identity_agent`: None for the usual SSH_AUTH_SOCK, "none", or a socket.
     `strict_host_key_checking`: as ssh prints it: ask, true, accept-new, false. `connect_timeout`: seconds.
-    `needs_openssh`: why another ssh implementation would fail here; empty when it would not.
+    `needs_openssh`: why another ssh implementation would fail here; empty when it would not. `control_path`: of
+    ssh's own connection sharing.
     """
 
     target: str
@@ -64,6 +65,7 @@ class SshOptions:
     strict_host_key_checking: str
     connect_timeout: int | None
     needs_openssh: tuple[str, ...]
+    control_path: str | None = None
 
     @property
     def host_key_name(self) -> str:
@@ -181,6 +183,7 @@ def read(target: str, arguments: tuple[str, ...], answer: str) -> SshOptions:
         strict_host_key_checking=_one(lines, "stricthostkeychecking") or "ask",
         connect_timeout=int(timeout) if timeout.isdecimal() else None,
         needs_openssh=openssh_only(lines, identities, known_hosts, (alias or hostname, port)),
+        control_path=_one(lines, "controlpath"),
     )
 
 

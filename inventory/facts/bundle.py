@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
+from inventory.facts import control, upkeep
 from inventory.facts.answers import Answers, first_line, unframe
 from inventory.facts.base import Maybe, Unknown, Why
 from inventory.facts.blocks import read_blocks
@@ -74,6 +75,22 @@ def read_answers(
         fabric=attempt(read_fabric, answers),
         numa_bind=attempt(read_numa_bind, answers),
         context=attempt(read_context, answers),
+        numa_balancing=attempt(upkeep.read_balancing, answers),
+        session=attempt(upkeep.read_session, answers),
+        ssh_server=attempt(upkeep.read_ssh_server, answers),
+        updates=attempt(upkeep.read_updates, answers),
+        toolchain=attempt(upkeep.read_toolchain, answers),
+        load=attempt(upkeep.read_load, answers),
+        missing_tools=attempt(upkeep.read_missing_tools, answers),
+        glibc=attempt(upkeep.read_glibc, answers),
+        machine_digest=attempt(upkeep.read_machine_digest, answers),
+        clock_synchronised=attempt(upkeep.read_synchronised, answers),
+        lock=attempt(upkeep.read_lock, answers),
+        lock_holder=attempt(control.read_lock_holder, answers),
+        way=attempt(control.read_way, answers),
+        late_sections=late_sections(answers),
+        read_at=received_at,
+        oom_kills=attempt(upkeep.read_oom_kills, answers),
         mounts=attempt(read_mounts, answers),
         names=attempt(read_names, answers),
         proxies=attempt(read_proxies, answers),
@@ -89,6 +106,13 @@ def read_answers(
         bridges=attempt(read_bridges, answers),
         boot_arguments=attempt(read_arguments, answers),
     )
+
+
+def late_sections(answers: Answers) -> tuple[str, ...]:
+    """Sections that were asked and did not come to their end in time."""
+    asked = {name.partition(".")[0] for name in answers.files if name.endswith((".end", ".end.err"))}
+    silent = (answers.silence(name) for name in sorted(asked))
+    return tuple(one.detail for one in silent if one.why is Why.TIMED_OUT)
 
 
 def attempt(read_subject: Callable[[Answers], Maybe[T]], answers: Answers) -> Maybe[T]:

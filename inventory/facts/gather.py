@@ -41,6 +41,11 @@ SECTIONS: tuple[tuple[str, float], ...] = (
     ("state", 0.5),
     ("deployments", 0.5),
     ("context", 0.5),
+    ("host", 0.5),
+    ("sessions", 0.5),
+    ("sshd", 0.5),
+    ("upkeep", 0.5),
+    ("toolchain", 0.5),
     ("names", 0.5),
     ("weights", 1.0),
     ("caches", 0.5),
@@ -60,6 +65,7 @@ PIECES = (
     "sh/deployment_processes",
     "sh/state",
     "sh/context",
+    "sh/host",
     "sh/names",
     "sh/weights",
     "sh/caches",
@@ -175,8 +181,9 @@ def ask(transport: Transport, asked: Asked, *, sudo: bool = False) -> RawAnswer:
     from inventory.facts.raw import RawAnswer  # all readers: the host should not wait for their import
 
     return RawAnswer(
+    from inventory.facts.control import with_control
         host=transport.host,
-        answers=unframe(done.stdout),
+        answers=with_control(unframe(done.stdout), transport),
         noise=done.noise,
         seconds=done.seconds,
         sent_at=sent_at,

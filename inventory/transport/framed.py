@@ -11,6 +11,7 @@ from inventory.transport import filescripts
 from inventory.transport.exchange import Ending, Exchange
 
 if TYPE_CHECKING:
+    from inventory.sshconfig import SshOptions
     from inventory.transport.base import Completed, Stream
 
 _log = logging.getLogger("bringup.transport")
@@ -21,6 +22,7 @@ class FramedTransport(ABC):
 
     def __init__(self, host: str) -> None:
         self._host = host
+        self.dropped_logins = 0  # that a server ended before they began
 
     @property
     def host(self) -> str:
@@ -29,6 +31,11 @@ class FramedTransport(ABC):
     @property
     def doors(self) -> tuple[str, ...]:
         """The servers that a login goes through, each as `address:port`: they drop too many at once."""
+        return ()
+
+    @property
+    def way(self) -> tuple[SshOptions, ...]:
+        """How ssh goes, jump hosts first and the host itself last; empty without ssh."""
         return ()
 
     @abstractmethod

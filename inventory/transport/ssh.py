@@ -77,7 +77,11 @@ class SshTransport(FramedTransport):
 
     @property
     def doors(self) -> tuple[str, ...]:
-        return tuple(f"{one.hostname}:{one.port}" for one in (*self._route, self._options))
+        return tuple(f"{one.hostname}:{one.port}" for one in self.way)
+
+    @property
+    def way(self) -> tuple[SshOptions, ...]:
+        return (*self._route, self._options)
 
     def open(self) -> None:
         with self._login:

@@ -59,6 +59,14 @@ nccl_records() {
 section_kernel_log() {
     item uptime cat /proc/uptime
     item errors gpu_errors
+    item ooms oom_kills
+}
+
+# The log that `gpu_errors` found.
+oom_kills() {
+    [ -s .dmesg ] || return
+    grep -E 'Killed process [0-9]+' .dmesg | tail -n 20
+    return 0
 }
 
 gpu_errors() {

@@ -72,12 +72,22 @@ from inventory.facts.host.storage import (
     StoredFile,
     WeightFolder,
 )
+from inventory.facts.host.upkeep import (
+    Busy,
+    Load,
+    Session,
+    SshServer,
+    Toolchain,
+    Updates,
+    Way,
+)
 
 __all__ = (
     "NEAREST_FIRST",
     "NO_HEALTH",
     "Block",
     "Bridge",
+    "Busy",
     "Caches",
     "Container",
     "Cpu",
@@ -107,6 +117,7 @@ __all__ = (
     "Limits",
     "Link",
     "Listener",
+    "Load",
     "Memory",
     "Mount",
     "Names",
@@ -123,10 +134,15 @@ __all__ = (
     "Route",
     "RunningDeployment",
     "SecondOpinion",
+    "Session",
     "SharedMemory",
     "Software",
+    "SshServer",
     "StoredFile",
     "System",
+    "Toolchain",
+    "Updates",
+    "Way",
     "WeightFolder",
     "Weights",
     "Xid",
@@ -161,6 +177,21 @@ class HostFacts:
     numa_bind: Maybe[NumaBind] = NOT_ASKED  # in the launch context
     context: Maybe[LaunchContext] = NOT_ASKED
     numa_balancing: Maybe[int] = NOT_ASKED  # kernel.numa_balancing
+    session: Maybe[Session] = NOT_ASKED
+    ssh_server: Maybe[SshServer] = NOT_ASKED
+    updates: Maybe[Updates] = NOT_ASKED
+    toolchain: Maybe[Toolchain] = NOT_ASKED
+    load: Maybe[Load] = NOT_ASKED
+    missing_tools: Maybe[tuple[str, ...]] = NOT_ASKED
+    glibc: Maybe[str] = NOT_ASKED  # version
+    machine_digest: Maybe[str] = NOT_ASKED  # of /etc/machine-id
+    clock_synchronised: Maybe[bool] = NOT_ASKED
+    lock: Maybe[str] = NOT_ASKED  # the line of who holds the state dir; empty: nobody
+    lock_holder: Maybe[str] = NOT_ASKED  # alive or gone on the control machine, elsewhere; empty: no lock
+    way: Maybe[Way] = NOT_ASKED
+    late_sections: tuple[str, ...] = ()  # of the script: `nvidia: no answer before its deadline`
+    read_at: float | None = None  # seconds since 1970 on the control machine
+    oom_kills: Maybe[tuple[str, ...]] = NOT_ASKED  # of the last day: `name (pid 12), 1.5 h ago`
     mounts: Maybe[tuple[Mount, ...]] = NOT_ASKED
     names: Maybe[Names] = NOT_ASKED
     proxies: Maybe[tuple[tuple[str, str], ...]] = NOT_ASKED  # variables of the login, without names and passwords

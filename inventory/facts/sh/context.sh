@@ -18,7 +18,7 @@ in_unit() {
     $become_root systemd-run --quiet --wait --pipe --collect --description='bringup looks at what a rank would get' \
         -p User="$(id -un)" -p WorkingDirectory="$PWD" -p KillMode=mixed -p RuntimeMaxSec=8 -p TimeoutStopSec=1 \
         -p LimitMEMLOCK=infinity -p LimitNOFILE=1048576 -p LimitCORE=0 -p TasksMax=infinity \
-        /bin/sh "$PWD/.sections" context_report
+        /bin/sh -c '. ./.sections && context_report' sh context-unit
 }
 
 # context_report: each part behind a line `@ NAME`. What touches devices comes last.
