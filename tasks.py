@@ -74,7 +74,15 @@ def plan(
 
 
 @verb(*CHOICE, *SETTINGS, *DECISIONS)
-def check(_: Context, replay: str = "", json: bool = False) -> None:
+def check(
+    _: Context,
+    replay: str = "",
+    plan: str = "",
+    only: str = "",
+    skip: str = "",
+    active: bool = False,
+    json: bool = False,
+) -> None:
     """Would this launch work on these hosts, and if not, what exactly must be done? Changes nothing."""
 
 

@@ -61,6 +61,23 @@ class Cause:
             f"  more: {self.runbook}",
         )
 
+    def brief(self) -> tuple[str, ...]:
+        """The cause in two lines, for what does not stop anything."""
+        where = fold(self.hosts) or "the plan"
+        return (f"{self.status.upper()} {self.check} on {where}: {self.seen()}", f"  next: {self.remedy}")
+
+
+def told_of_all(pairs: Iterable[tuple[str, str]], hosts: Sequence[str]) -> tuple[str, ...]:
+    """`what: value` for each pair, in their order; pairs that differ in the name of a host alone are one."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for what, value in pairs:
+        host = next((one for one in hosts if _renamed(what, one, "HOST") != what), "")
+        groups.setdefault((_renamed(what, host, "HOST"), _renamed(value, host, "HOST")), []).append(host)
+    return tuple(
+        f"{_renamed(what, 'HOST', fold(named))}: {_renamed(value, 'HOST', fold(named))}"
+        for (what, value), named in groups.items()
+    )
+
 
 def causes(findings: Iterable[Finding]) -> tuple[Cause, ...]:
     """The findings by cause, the gravest first: the same on 30 hosts is one, also where only numbers differ."""

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from launch.request import Request
     from launch.survey import Survey
     from playbooks.finding import Finding
+    from playbooks.requirements import Requirements
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +55,10 @@ def prepare(found: Found, request: Request, fleet: Fleet, report: Report) -> Pre
         facts = _gathered(fleet)
     with report.phase("Place"):
         assembly = _assembled(found, request, tuple(fleet.hosts.values()), facts)
-        for reason in assembly.decision.placement.reasons:
-            report.say(f"  {reason}")
+        report.reasons(assembly.decision.placement.reasons, assembly.gang.hosts)
     with report.phase("Check"):
-        seen = _checked(assembly, request, facts)
-        report.findings(seen)
+        seen = _checked(assembly.needs, request, facts)
+        report.findings(seen, brief=True)
         _refuse_blocked(seen)
     with report.phase("Plan"):
         _refuse_left_behind(assembly.gang, survey(fleet))
@@ -66,11 +66,16 @@ def prepare(found: Found, request: Request, fleet: Fleet, report: Report) -> Pre
     return Prepared(request, assembly, plan)
 
 
-def findings(
-    found: Found, request: Request, hosts: Sequence[Host], facts: Mapping[str, HostFacts]
-) -> tuple[Finding, ...]:
-    """What the checks say of hosts as `facts` tell them, without a plan: no host is touched."""
-    return _checked(_assembled(found, request, hosts, facts), request, facts)
+def checked(
+    found: Found,
+    request: Request,
+    hosts: Sequence[Host],
+    facts: Mapping[str, HostFacts],
+    left_out: Mapping[str, str] | None = None,
+) -> tuple[Requirements, tuple[Finding, ...]]:
+    """What the launch needs, and what the checks say of hosts as `facts` tell them: no host is touched."""
+    needs = _assembled(found, request, hosts, facts).needs
+    return needs, _checked(needs, request, facts, left_out)
 
 
 def carry_out(prepared: Prepared, fleet: Fleet, report: Report, again: Callable[[], Prepared]) -> None:
@@ -149,8 +154,12 @@ def _assembled(found: Found, request: Request, hosts: Sequence[Host], facts: Map
     return assemble(one.decision, one.name, one.choice.hosts, facts, one.engines)
 
 
-def _checked(assembly: Assembly, request: Request, facts: Mapping[str, HostFacts]) -> tuple[Finding, ...]:
-    return run_checks(facts, assembly.needs, accept_unknown=request.accept_unknown, overrides=request.overrides)
+def _checked(
+    needs: Requirements, request: Request, facts: Mapping[str, HostFacts], left_out: Mapping[str, str] | None = None
+) -> tuple[Finding, ...]:
+    return run_checks(
+        facts, needs, accept_unknown=request.accept_unknown, overrides=request.overrides, left_out=left_out
+    )
 
 
 def _refuse_blocked(seen: tuple[Finding, ...]) -> None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from inventory.errors import BringupError
+    from launch.reasons import Reason
     from playbooks.finding import Finding
     from playbooks.phase_script import Event
     from playbooks.plan import Change, Plan
@@ -63,13 +64,29 @@ class Report:
 
         self._console.print(Text(str(error), style="red"))
 
-    def findings(self, findings: Sequence[Finding]) -> None:
-        """Show what does not pass, one cause once for all its hosts, and count the rest."""
+    def reasons(self, reasons: Sequence[Reason], hosts: Sequence[str]) -> None:
+        """What was decided, the same on many hosts once; why is told where the operator should read it first."""
+        from launch.causes import told_of_all
+
+        for text in told_of_all(((one.decision, one.chosen) for one in reasons if not one.warns), hosts):
+            self.say(f"  {text}")
+        for text in dict.fromkeys(str(one) for one in reasons if one.warns):
+            self.say(f"  {text}", style="yellow")
+
+    def findings(self, findings: Sequence[Finding], *, brief: bool = False) -> None:
+        """Show what does not pass, one cause once for all its hosts, and count the rest.
+
+        `brief`: what does not forbid the launch in two lines, and of the least priority not at all.
+        """
         from launch.causes import causes
 
         for cause in causes(findings):
-            if cause.status in _STYLES and cause.status is not Status.PASS:
-                self.say("\n".join(cause.lines()), style=_STYLES[cause.status])
+            if cause.status is Status.PASS or cause.status not in _STYLES:
+                continue
+            if brief and cause.status is Status.WARN and cause.priority not in {"P0", "P1"}:
+                continue
+            lines = cause.brief() if brief and cause.status is Status.WARN else cause.lines()
+            self.say("\n".join(lines), style=_STYLES[cause.status])
         counts = {status: sum(one.status is status for one in findings) for status in Status}
         self.say("checks: " + ", ".join(f"{count} {status}" for status, count in counts.items() if count))
 

@@ -11,7 +11,8 @@ from types import MappingProxyType
 
 MODULES = MappingProxyType(
     {
-        "deploying": ("deploy", "check"),
+        "deploying": ("deploy",),
+        "checking": ("check",),
         "planning": ("plan",),
         "memory": ("memory",),
         "probing": ("probe",),

@@ -1,8 +1,8 @@
-"""What a launch on these hosts would be, would meet, and does."""
+"""A launch on these hosts."""
 
 from __future__ import annotations
 
-from inventory.errors import ExitCode, raise_all
+from inventory.errors import ExitCode
 from inventory.fleet import Fleet
 from launch.report import Report, print_json
 from launch.verbs import arguments
@@ -27,22 +27,3 @@ def deploy(
             return ExitCode.DONE if prepared.plan.empty else ExitCode.CHANGES_PENDING
         run.carry_out(prepared, fleet, report, lambda: run.prepare(found, wanted, fleet, report))
     return ExitCode.DONE
-
-
-def check(*, model: str, hosts: str, inventory: str, recipes: str, replay: str, json: bool, **flags: str) -> ExitCode:
-    from launch import deploy as run
-    from launch.catalogue import Catalogue
-    from playbooks.check import blocking
-
-    wanted = arguments.launch_request(model, **flags)
-    found = Catalogue.of(arguments.catalogue_folders(recipes)).find(wanted.model)
-    report = Report(quiet=json)
-    with report.phase("Gather"):
-        answered = arguments.answered(hosts, inventory, replay, opinion=False)
-        raise_all(list(answered.errors.values()))
-    with report.phase("Place and check"):
-        findings = run.findings(found, wanted, tuple(answered.hosts.values()), answered.facts())
-    report.findings(findings)
-    if json:
-        print_json("findings", findings)
-    return ExitCode.CHECK_FAILED if blocking(findings) else ExitCode.DONE

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from launch.causes import causes, described
+from launch.causes import causes, described, told_of_all
 from playbooks.finding import Finding, Status
 
 HOSTS = [f"tray{number:02}" for number in range(1, 31)]
@@ -84,3 +84,17 @@ def test_no_finding_is_lost(rows: list[tuple[str, int, Status]]) -> None:
 def test_an_unknown_check_is_still_shown(name: str) -> None:
     (one,) = causes([Finding(name, Status.FAIL, "a", "x", "y", "z")])
     assert one.why == ""
+
+
+def test_a_warning_in_brief() -> None:
+    (one,) = causes([Finding("os.clock", Status.WARN, host, "2 s late", "in time", "wait") for host in ("a1", "a2")])
+    assert one.brief() == ("WARN os.clock on a[1-2]: 2 s late", "  next: wait")
+
+
+def test_decisions_that_differ_in_the_host_alone_are_told_once() -> None:
+    pairs = [("nodes", "2"), ("pinning of t1", "t1 whole"), ("pinning of t2", "t2 whole"), ("pinning of t3", "none")]
+    assert told_of_all(pairs, ["t1", "t2", "t3"]) == (
+        "nodes: 2",
+        "pinning of t[1-2]: t[1-2] whole",
+        "pinning of t3: none",
+    )

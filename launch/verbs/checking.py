@@ -1,0 +1,83 @@
+"""Whether a launch would work on these hosts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from inventory.errors import BadInput, ExitCode, raise_all
+from launch import request
+from launch.report import Report, print_json
+from launch.verbs import arguments
+
+if TYPE_CHECKING:
+    from launch.gather import Answered
+    from playbooks.finding import Finding
+    from playbooks.requirements import Requirements
+
+
+def check(  # noqa: PLR0913  (its flags)
+    *,
+    hosts: str,
+    inventory: str,
+    recipes: str,
+    replay: str,
+    plan: str,
+    only: str,
+    skip: str,
+    active: bool,
+    json: bool,
+    **flags: str,
+) -> ExitCode:
+    from launch import deploy as run
+    from launch.catalogue import Catalogue
+    from launch.causes import described
+    from playbooks.check import blocking, leave_out
+
+    if active and replay:
+        raise request.refused("active", "", "hosts: a bundle answers no packets")
+    flags, hosts = _of_plan(Path(plan), flags, hosts) if plan else (flags, hosts)
+    wanted = arguments.launch_request(**flags)
+    left_out = leave_out(request.names(only), request.names(skip), flags["because"])
+    found = Catalogue.of(arguments.catalogue_folders(recipes)).find(wanted.model)
+    report = Report(quiet=json)
+    with report.phase("Gather"):
+        answered = arguments.answered(hosts, inventory, replay, opinion=False)
+        raise_all(list(answered.errors.values()))
+    with report.phase("Place and check"):
+        needs, findings = run.checked(found, wanted, tuple(answered.hosts.values()), answered.facts(), left_out)
+    if active:
+        with report.phase("Try"):
+            findings = (*findings, *_tried(answered, needs, report))
+    report.findings(findings)
+    if json:
+        print_json("findings", [described(one) for one in findings])
+    return ExitCode.CHECK_FAILED if blocking(findings) else ExitCode.DONE
+
+
+def _tried(answered: Answered, needs: Requirements, report: Report) -> tuple[Finding, ...]:
+    from inventory.fleet import Fleet
+    from playbooks.trials import run_trials
+
+    with Fleet(tuple(answered.hosts.values())) as fleet:
+        return run_trials(fleet, needs, told=report.say)
+
+
+def _of_plan(path: Path, flags: Mapping[str, str], hosts: str) -> tuple[dict[str, str], str]:
+    """The flags that the plan was made with, and its hosts. Raises `BadInput` where the command says otherwise."""
+    from launch.plans.compare import read
+
+    asked = dict(read(path).inputs.asked)
+    given = {**flags, "hosts": hosts}
+    for name, value in given.items():
+        if value and asked.get(name, value) != value:
+            raise BadInput(
+                f"--{name.replace('_', '-')} is not what the plan was made with",
+                id="plan-contradicted",
+                observed=f'--{name.replace("_", "-")} "{value}", the plan {path} has "{asked[name]}"',
+                required="a plan alone, or flags alone",
+                next_command=f"the same command without --{name.replace('_', '-')}",
+            )
+    known = {name: value or asked.get(name, "") for name, value in given.items()}
+    return known, known.pop("hosts")
