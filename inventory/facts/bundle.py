@@ -24,7 +24,7 @@ from inventory.facts.gpu.nvlink import read_nvlink_errors
 from inventory.facts.gpu.xid import read_xids
 from inventory.facts.host import HostFacts
 from inventory.facts.limits import read_huge_pages, read_limits
-from inventory.facts.names import read_names, read_proxies
+from inventory.facts.names import read_hub_token, read_installers, read_names, read_proxies
 from inventory.facts.network import read_listeners, read_network
 from inventory.facts.numa import read_memory, read_numa
 from inventory.facts.opinion import read_flags, read_opinion
@@ -98,6 +98,8 @@ def read_answers(
         locks=attempt(read_locks, answers),
         caches=attempt(read_caches, answers),
         docker=attempt(read_docker, answers),
+        hub_token=attempt(read_hub_token, answers),
+        installer_settings=attempt(read_installers, answers),
         driver=attempt(read_driver, answers),
         xids=attempt(read_xids, answers),
         nvlink_errors=attempt(read_nvlink_errors, answers),

@@ -54,6 +54,22 @@ def is_address(text: str) -> bool:
     return True
 
 
+def read_installers(answers: Answers) -> Maybe[tuple[tuple[str, str], ...]]:
+    """Variables that pip and uv read; names and passwords in URLs are left out."""
+    item = answers.item("names.installers")
+    if isinstance(item, Unknown):
+        return item
+    pairs = (line.partition("=") for line in item.text.splitlines())
+    return tuple(sorted((name, LOGIN.sub("", value)) for name, sign, value in pairs if sign))
+
+
+def read_hub_token(answers: Answers) -> Maybe[bool]:
+    item = answers.item("names.hub-token")
+    if isinstance(item, Unknown):
+        return item
+    return bool(item.out.strip()) if item.status == 0 else item.reason
+
+
 def read_proxies(answers: Answers) -> Maybe[tuple[tuple[str, str], ...]]:
     item = answers.item("names.proxies")
     if isinstance(item, Unknown):

@@ -199,6 +199,8 @@ class HostFacts:
     locks: Maybe[tuple[FileLock, ...]] = NOT_ASKED  # below weights and caches
     caches: Maybe[Caches] = NOT_ASKED
     docker: Maybe[Docker] = NOT_ASKED
+    hub_token: Maybe[bool] = NOT_ASKED  # whether downloads have one; never the token itself
+    installer_settings: Maybe[tuple[tuple[str, str], ...]] = NOT_ASKED  # PIP_* and UV_* of the login
     driver: Maybe[Driver] = NOT_ASKED
     xids: Maybe[tuple[Xid, ...]] = NOT_ASKED  # since boot, as far back as the log goes
     nvlink_errors: Maybe[tuple[NvlinkErrors, ...]] = NOT_ASKED

@@ -4,6 +4,8 @@ section_names() {
     item own getent ahosts "$(uname -n)"
     item hosts-file own_lines
     item proxies proxies
+    item installers installers
+    item hub-token hub_token
     asked_addresses name_of
 }
 
@@ -13,6 +15,16 @@ own_lines() {
 
 proxies() {
     env | grep -i -E '^(https?|all|no)_proxy=' || true
+}
+
+installers() {
+    env | grep -E '^(PIP|UV)_' || true
+}
+
+# Whether the hub's client would find a token, never which.
+hub_token() {
+    [ -z "${HF_TOKEN:-}${HUGGING_FACE_HUB_TOKEN:-}" ] || echo variable
+    [ ! -s "${HF_TOKEN_PATH:-${HF_HOME:-${HOME:-}/.cache/huggingface}/token}" ] || echo file
 }
 
 # name_of NAME: one page for a name, nothing for an address.
