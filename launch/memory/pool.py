@@ -38,7 +38,8 @@ class Cache:
     window: int = 0
     copies: int = 1
     sharded: bool = False
-    is_latent: bool = False  # its page cannot be padded to another's, only repeated
+    is_latent: bool = False  # one vector for a token; where all tokens are kept, its page is repeated and never padded
+    padded_from: int = 0  # bytes of a page before it was padded to another's
 
     def pages(self, context: int, *, in_flight: int, dcp: int) -> int:
         """Pages of one request of `context` tokens in one layer; `in_flight`: tokens scheduled and not settled."""
@@ -74,7 +75,13 @@ def groups_of(caches: Sequence[Cache], *, packed: bool) -> tuple[Group, ...]:
         return (Group(tuple(caches)),)
     if packed and len({one.page for one in caches}) > 1:
         return tuple(_packed(caches))
-    return tuple(_of_one_page_size(_one_page_size(caches)))
+    try:
+        return tuple(_of_one_page_size(_one_page_size(caches)))
+    except ValueError:
+        kept = _windows_kept_whole(caches)
+        if kept is None:
+            raise
+        return (Group(kept),)
 
 
 def block_bytes(groups: Iterable[Group]) -> int:
@@ -103,15 +110,34 @@ def _one_page_size(caches: Sequence[Cache]) -> list[Cache]:
     made = []
     for one in caches:
         times, rest = divmod(largest, one.page)
-        if one.kind is Kind.STATE:
-            made.append(replace(one, page=largest))
+        if one.page == largest:
+            made.append(one)
+        elif one.kind is Kind.STATE:
+            made.append(replace(one, page=largest, padded_from=one.page))
         elif rest == 0:
             made.append(replace(one, page=largest, block=one.block * times))
-        elif not one.is_latent:
-            made.append(replace(one, page=largest))
+        elif one.kind is not Kind.FULL or not one.is_latent:
+            made.append(replace(one, page=largest, padded_from=one.page))
         else:
             raise ValueError(f"a page of {one.what} has {one.page} bytes, and {largest} is no multiple of it")
     return made
+
+
+def _windows_kept_whole(caches: Sequence[Cache]) -> tuple[Cache, ...] | None:
+    """All tokens of windows beside latents that no other page size suits, as vLLM then keeps them; None: it cannot."""
+    kinds = {one.kind for one in caches}
+    blocks = {one.block for one in caches if one.kind is Kind.FULL}
+    latents = any(one.is_latent for one in caches if one.kind is Kind.FULL)
+    if kinds != {Kind.FULL, Kind.WINDOW} or not latents or len(blocks) != 1:
+        return None
+    block = blocks.pop()
+    kept = tuple(
+        replace(one, kind=Kind.FULL, window=0, block=block, page=one.page * block // one.block)
+        if one.kind is Kind.WINDOW
+        else one
+        for one in caches
+    )
+    return kept if _alike(kept) else None
 
 
 def _of_one_page_size(caches: Sequence[Cache]) -> Iterable[Group]:
@@ -121,7 +147,8 @@ def _of_one_page_size(caches: Sequence[Cache]) -> Iterable[Group]:
     """
     buckets: dict[tuple[object, ...], list[Cache]] = {}
     for one in caches:
-        key = (one.kind, one.block, one.window, one.copies, one.sharded, one.what if one.kind is Kind.STATE else "")
+        state = one.what if one.kind is Kind.STATE else ""
+        key = (one.kind, one.is_latent, one.block, one.padded_from, one.window, one.copies, one.sharded, state)
         buckets.setdefault(key, []).append(one)
     counts = [sum(one.layers for one in bucket) for bucket in buckets.values()]
     size = max(counts) if max(counts) < min(counts) * 1.5 else min(counts)
