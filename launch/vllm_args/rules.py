@@ -70,6 +70,7 @@ def conflicts(parsed: Parsed, env: Mapping[str, str]) -> Iterator[Refusal]:
     for rule in (load_balancing, headless, hybrid, external, multi_port, start_rank, ranks, nodes, addresses):
         yield from rule(modes)
     yield from parallelism(parsed, modes)
+    yield from supervised(parsed, modes)
     yield from pairs(parsed, env)
     yield from lora_modules(parsed)
     yield from unseen(parsed)
@@ -135,6 +136,22 @@ def multi_port(modes: Modes) -> Iterator[Refusal]:
         yield conflict(flag, reason, f"{flag} --data-parallel-size-local N")
 
 
+def supervised(parsed: Parsed, modes: Modes) -> Iterator[Refusal]:
+    """What vLLM's supervisor of several servers does not take, and its port among theirs."""
+    if not modes.multi_port:
+        return
+    flag = "--data-parallel-multi-port-external-lb"
+    for dest in ("grpc", "uds"):
+        if parsed.get(dest):
+            yield conflict(f"{flag} --{dest}", "its servers speak HTTP on a port each", flag)
+    first, own = parsed.get("port"), parsed.get("data_parallel_supervisor_port")
+    if isinstance(first, int) and isinstance(own, int) and first <= own < first + (modes.local or 1):
+        last = first + (modes.local or 1) - 1
+        reason = f"the supervisor's port is one of the servers' {first} to {last}"
+        nearest = f"--data-parallel-supervisor-port {last + 1}"
+        yield conflict(f"--data-parallel-supervisor-port {own}", reason, nearest)
+
+
 def start_rank(modes: Modes) -> Iterator[Refusal]:
     if modes.start is None:
         return
@@ -170,7 +187,7 @@ def nodes(modes: Modes) -> Iterator[Refusal]:
 
 def addresses(modes: Modes) -> Iterator[Refusal]:
     several = modes.local is not None and modes.local < modes.size
-    several = several or modes.rank is not None or modes.nnodes > 1
+    several = several or modes.rank is not None or modes.nnodes > 1 or modes.headless
     if several and modes.address is None and modes.backend == "mp":
         flag = "--master-addr" if modes.nnodes > 1 else "--data-parallel-address"
         reason = "the ranks are on several nodes and it defaults to 127.0.0.1: the others never join"

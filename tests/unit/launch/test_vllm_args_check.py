@@ -6,6 +6,7 @@ from launch.vllm_args import Kind, check
 
 V33 = "0.33.0"
 GANG = "--data-parallel-size 8 --data-parallel-size-local 4 --data-parallel-address 10.0.0.1"
+MULTI_PORT = "--data-parallel-multi-port-external-lb"
 HYBRID = f"{GANG} --data-parallel-hybrid-lb"
 
 
@@ -75,6 +76,10 @@ def test_layouts_that_vllm_takes(words: str) -> None:
         ("--enable-auto-tool-choice", "--enable-auto-tool-choice"),
         ("--enable-log-outputs", "--enable-log-outputs"),
         ("--grpc --grpc-port 1", "--grpc --grpc-port"),
+        ("--headless --tensor-parallel-size 4", "--data-parallel-address"),
+        (f"{GANG} {MULTI_PORT} --port 9255", "--data-parallel-supervisor-port 9256"),
+        (f"{GANG} {MULTI_PORT} --uds /run/v", f"{MULTI_PORT} --uds"),
+        (f"{GANG} {MULTI_PORT} --api-server-count 4", f"{MULTI_PORT} --api-server-count"),
     ],
 )
 def test_options_that_exclude_or_need_each_other(words: str, token: str) -> None:

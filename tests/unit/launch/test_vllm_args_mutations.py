@@ -122,6 +122,41 @@ def foreign_parser(argv: list[str], rng: random.Random) -> Fault | None:
     return [*words, "--tool-call-parser", rng.choice(telling)], Kind.CONFLICT
 
 
+def missing_value(argv: list[str], rng: random.Random) -> Fault | None:
+    options, flags = load(VERSION)["options"], load(VERSION)["flags"]
+    valued = [at for at in flags_at(argv) if options[flags[argv[at]]]["type"] != "flag"]
+    if not valued:
+        return None
+    at = rng.choice(valued)
+    if "nargs" in options[flags[argv[at]]] or (at + 2 < len(argv) and not argv[at + 2].startswith("--")):
+        return None
+    return [*argv[: at + 1], *argv[at + 2 :]], Kind.MISSING_VALUE
+
+
+def unregistered(argv: list[str], rng: random.Random) -> Fault | None:
+    """A name that is nearly right: its dashes, a letter too many, another version's."""
+    schema = load(VERSION)
+    dest = rng.choice(sorted(set(schema["registries"]) & set(schema["options"]) - {"chat_template"}))
+    flags, names = schema["options"][dest]["flags"], schema["registries"][dest]
+    wrong = rng.choice(names) + rng.choice(["_moe", "_v9", "x"])
+    if wrong in names or "choices" in schema["options"][dest] or set(flags) & set(argv):
+        return None
+    return [*argv, flags[0], wrong], Kind.UNKNOWN_NAME
+
+
+def json_value(argv: list[str], rng: random.Random) -> Fault | None:
+    schema = load(VERSION)
+    options = [one for one in schema["options"].values() if "config" in one and one["flags"][0] not in argv]
+    option = rng.choice(options)
+    wrong = {"bool": "maybe", "int": "many", "float": "lots", "list": 7, "dict": "x"}
+    keys = {k: hint.rstrip("?") for k, hint in schema["configs"][option["config"]].items() if isinstance(hint, str)}
+    typed = [key for key, hint in keys.items() if hint in wrong]
+    if not typed:
+        return None
+    key = rng.choice(typed)
+    return [*argv, option["flags"][0], json.dumps({key: wrong[keys[key]]})], Kind.BAD_TYPE
+
+
 MUTATIONS: tuple[Mutation, ...] = (
     misspelt,
     wrong_choice,
@@ -131,6 +166,9 @@ MUTATIONS: tuple[Mutation, ...] = (
     conflicting_modes,
     bad_json,
     foreign_parser,
+    missing_value,
+    unregistered,
+    json_value,
 )
 
 
@@ -138,7 +176,7 @@ def test_the_commands_are_valid_before_they_are_changed() -> None:
     assert [check(argv, {}, VERSION) for argv in valid_commands()] == [()] * 6
 
 
-def test_at_least_195_of_200_faults_are_refused_for_the_right_reason() -> None:
+def test_nearly_all_faults_are_refused_for_the_right_reason() -> None:
     rng, commands, missed = random.Random(SEED), valid_commands(), []  # noqa: S311  (repeatable, not secret)
     for mutate in MUTATIONS:
         made = 0
@@ -149,8 +187,8 @@ def test_at_least_195_of_200_faults_are_refused_for_the_right_reason() -> None:
             made += 1
             if not any(one.kind is fault[1] for one in refusals(fault[0])):
                 missed.append((mutate.__name__, fault[0][-4:]))
-    assert len(MUTATIONS) * EACH == 200
-    assert len(missed) <= 5, missed
+    assert len(MUTATIONS) * EACH >= 200
+    assert len(missed) <= len(MUTATIONS) * EACH // 40, missed
 
 
 def refusals(argv: Sequence[str]) -> tuple[Refusal, ...]:
