@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 from inventory.errors import HostUnreachable
 from inventory.facts.base import NOT_ASKED
-from inventory.facts.host import HostFacts
+from inventory.facts.host import Gpu, Gpus, HostFacts
 from inventory.yamlfile import parse, read_plain
 from playbooks.requirements import Requirements
 from tests.cases import files as host_files
@@ -47,10 +47,11 @@ class Case:
         """What each host says; everything that no file tells is unknown."""
         told = self.plan(plan)
         planned = {one["name"]: one for one in told.get("hosts", ())}
-        names = self.names(plan)
         return {
-            name: host_files.facts(empty(name), self.hosts.get(name, {}), self.files, planned.get(name, {}), told)
-            for name in names
+            name: host_files.facts(
+                stated(name, planned.get(name, {})), self.hosts.get(name, {}), self.files, planned.get(name, {}), told
+            )
+            for name in self.names(plan)
         }
 
     def errors(self) -> dict[str, HostUnreachable]:
@@ -63,6 +64,17 @@ def empty(host: str) -> HostFacts:
     """A host of which nothing was asked."""
     unknown = {field.name: NOT_ASKED for field in fields(HostFacts) if "Maybe" in str(field.type)}
     return HostFacts(host=host, noise="", seconds=0.0, **unknown)  # type: ignore[arg-type]
+
+
+def stated(host: str, planned: Mapping[str, Any]) -> HostFacts:
+    """A host of which only the plan tells: its GPUs, where it says how large they are."""
+    if "gpu_mem_mib" not in planned:
+        return empty(host)
+    size = planned["gpu_mem_mib"] * 2**20
+    devices = tuple(
+        Gpu(at, "", "", size, "", None, None, mig_enabled=None, processes=()) for at in range(planned["gpus"])
+    )
+    return replace(empty(host), gpus=Gpus("nvidia", None, None, devices, simulated=False))
 
 
 def read(folder: Path) -> Case:

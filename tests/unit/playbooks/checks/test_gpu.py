@@ -18,8 +18,31 @@ from playbooks.checks import (
 )
 from playbooks.checks.base import HostCheck
 from playbooks.finding import Status
-from tests.unit.playbooks.checks.cases import HUNG, NO_TOOL, Case, assert_host, table
-from tests.unit.playbooks.checks.gang import GIB, change, cpu_host, cpu_needs, gpu, gpus, tray, tray_needs
+from playbooks.requirements import Model, Requirements
+from tests.unit.playbooks.checks.cases import (
+    HUNG,
+    NO_TOOL,
+    Case,
+    GangCase,
+    assert_gang,
+    assert_host,
+    gang_table,
+    table,
+    text,
+)
+from tests.unit.playbooks.checks.gang import (
+    GIB,
+    alone,
+    change,
+    cpu_host,
+    cpu_needs,
+    gang_needs,
+    gpu,
+    gpus,
+    tray,
+    tray_needs,
+    trays,
+)
 
 OLD_ENGINE = GpuProcess(4711, "VLLM::EngineCore", 160 * GIB)
 NO_SIZE = GpuProcess(4711, "Xorg", None)
@@ -39,7 +62,7 @@ def unified(total: int, available: int) -> HostFacts:
     return change(facts, "memory", total_bytes=total, available_bytes=available)
 
 
-ALL = (gpu_nvml, gpu_count, gpu_model, gpu_owners, gpu_free_mem, gpu_mig, gpu_driver_min, plan_vram_fit)
+ALL = (gpu_nvml, gpu_count, gpu_model, gpu_owners, gpu_free_mem, gpu_mig, gpu_driver_min)
 OWN = replace(tray_needs(), own_pids=(4711,))
 ONE_GPU = replace(tray_needs(), gpus=(0,))
 NO_MEMORY = replace(tray_needs(), memory_per_gpu_bytes=None)
@@ -163,7 +186,31 @@ def test_free_memory(case: Case) -> None:
     Case("recipe does not tell", Status.SKIP, needs=NO_MEMORY),
 )
 def test_vram_fit(case: Case) -> None:
-    assert_host(plan_vram_fit, case)
+    (finding, *_) = plan_vram_fit.check({case.facts.host: case.facts}, alone(case.needs))
+    assert (finding.status, finding.host) == (case.status, case.facts.host)
+    for words in case.says:
+        assert words in text(finding)
+
+
+def needing(minimum_gb: float) -> Requirements:
+    return replace(gang_needs(), model=Model(id="m", vram_minimum_gb=minimum_gb))
+
+
+HALF_READ = trays() | {"tray2": replace(tray("tray2"), gpus=NO_TOOL)}
+
+
+@gang_table(
+    GangCase("a GPU tells enough", Status.PASS),
+    GangCase("together enough", Status.PASS, needs=needing(960)),
+    GangCase("together too little", Status.FAIL, needs=needing(1600), says=("8 GPUs of 2 host(s)", "1600 GB for m")),
+    GangCase("hardly room for the cache", Status.WARN, needs=needing(1500), says=("1500 GB",)),
+    GangCase(
+        "a host does not tell", Status.UNKNOWN, trays() | {"tray2": replace(tray("tray2"), gpus=NO_TOOL)}, needing(9999)
+    ),
+    GangCase("nobody has facts", Status.SKIP, {}),
+)
+def test_vram_fit_together(case: GangCase) -> None:
+    assert_gang(plan_vram_fit, case)
 
 
 @table(
