@@ -65,7 +65,7 @@ def block_of(architecture: Architecture, settings: Settings, generation: str = "
     """Tokens of a block before states raise it."""
     if generation == "cpu":
         return settings.block or CPU_BLOCK
-    latent = any(isinstance(one, Records) and one.window is None for one in architecture.caches)
+    latent = any(isinstance(one, Records) and one.role == "cache" and not one.window for one in architecture.caches)
     return settings.block or architecture.block or (LATENT_BLOCK if latent else BLOCK)
 
 
