@@ -109,7 +109,7 @@ def pick(
             _why_hardware(hardware, selected.hosts, facts),
             *actual,
             why_variant,
-            _why_strategy(where, request, strategy, nodes),
+            _why_strategy(found, where, request, strategy, nodes),
             why_version,
         ),
     )
@@ -206,7 +206,7 @@ def _no_such_layout(strategy: str, other: str) -> BadInput:
     )
 
 
-def _why_strategy(place: Place, request: Request, strategy: str, nodes: int) -> Reason:
+def _why_strategy(found: Found, place: Place, request: Request, strategy: str, nodes: int) -> Reason:
     if request.strategy:
         return Reason("strategy", strategy, "as asked for", source="--strategy")
     needed, there = place.variant.vram_minimum_gb, place.profile.vram_gb
@@ -218,7 +218,7 @@ def _why_strategy(place: Place, request: Request, strategy: str, nodes: int) -> 
             rule = "data-parallel ranks with the experts spread over all nodes, as the recipe has it for several"
     elif nodes > 1:
         rule = "no whole replica fits a node: one rank over all of them"
-    return Reason("strategy", strategy, rule, numbers, f"{place.recipe.default_strategy}: default_strategy")
+    return Reason("strategy", strategy, rule, numbers, _source(found, "default_strategy"))
 
 
 def _why_hardware(hardware: str, hosts: Sequence[Host], facts: Mapping[str, HostFacts]) -> Reason:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from inventory.errors import BadInput
 from launch.hardware import CPU
+from launch.memory.of_recipe import architecture_of
 from launch.place import Layout
 from launch.placement import LoadBalancing
 from launch.vllm_args.parse import parse
@@ -29,6 +30,7 @@ def layout_of(choice: Choice, request: Request, argv: Sequence[str], hosts: int)
     tensor, pipeline = (number(values, f"{kind}_parallel_size") for kind in ("tensor", "pipeline"))
     spanned = number(values, "nnodes")
     _refuse(choice, values, spanned, hosts, tensor * pipeline)
+    _refuse_undivided(choice, tensor)
     local = values.get("data_parallel_size_local") or values.get("data_parallel_size") or 1
     if _is_one_process_per_rank(values):  # as the command of one rank has it
         local = number(values, "data_parallel_size") // hosts
@@ -76,6 +78,20 @@ def _unsuited(choice: Choice, observed: str, without: str = "--load-balancing ex
 def number(values: Mapping[str, Any], dest: str) -> int:
     found = values.get(dest)
     return found if isinstance(found, int) else 1
+
+
+def _refuse_undivided(choice: Choice, tensor: int) -> None:
+    """As `ModelConfig.verify_with_parallel_config` of vLLM does; not asked where no source tells the heads."""
+    known = architecture_of(choice.found.recipe)
+    heads = known.architecture.heads if known else None
+    if heads and heads % tensor:
+        raise BadInput(
+            f"{choice.strategy} is not launched on these hosts",
+            id="strategy-unsupported",
+            observed=f"TP {tensor} does not divide the {heads} attention heads of the model",
+            required="a tensor parallel size that divides them",
+            next_command="the same command with another --strategy, or another number of --hosts",
+        )
 
 
 def _refuse(choice: Choice, values: Mapping[str, Any], spanned: int, hosts: int, world: int) -> None:

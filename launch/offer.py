@@ -46,21 +46,24 @@ def strategy_of(place: Place, hosts: int) -> str:
     if hosts > 1 and whole and fits_node(place):
         among = whole
     if not among:
+        able = _numbers(place)
+        more = next((count - hosts for count in able if count > hosts), None)
         raise BadInput(
             f"the recipe has no layout for {hosts} host(s) of {place.hardware}",
             id="strategy-none",
             observed=f"strategies {', '.join(effective_strategies(place.recipe))}",
-            required=f"a number of hosts that has a layout here: {_numbers(place)}",
-            next_command="the same command with another number of --hosts",
+            required=f"a number of hosts that has a layout here: {', '.join(map(str, able)) or 'none'}",
+            next_command=f"the same command with {more} more host(s) in --hosts"
+            if more
+            else "the same command with another number of --hosts, or other hardware",
         )
     return strategy_for(place, hosts, among)
 
 
-def _numbers(place: Place) -> str:
+def _numbers(place: Place) -> list[int]:
     """The numbers of nodes for which the recipe has layouts on this hardware."""
     listed = effective_strategies(place.recipe)
-    able = [count for count in range(1, MOST_NODES + 1) if any(_is_for(place, name, count) for name in listed)]
-    return ", ".join(map(str, able)) or "none"
+    return [count for count in range(1, MOST_NODES + 1) if any(_is_for(place, name, count) for name in listed)]
 
 
 def _is_for(place: Place, name: str, hosts: int) -> bool:

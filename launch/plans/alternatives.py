@@ -11,7 +11,7 @@ from launch.feature_choice import features_for
 from launch.layout import layout_of
 from launch.offer import strategy_of, why_not_here
 from launch.plans.document import Alternative
-from launch.plans.fit import memory_of
+from launch.plans.fit import longest, memory_of
 from launch.recipes_cases import filled
 from launch.resolve import Case
 from launch.resolve.constraints import unmet
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from launch.request import Request
 
 FITS, SHORT, REFUSED, UNKNOWN = "fits", "short", "refused", "unknown"
-_ROUND = 1000  # tokens: contexts that are proposed are whole thousands
-_LEAST_CONTEXT = 8192
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +74,11 @@ def _options(outline: Outline, memory: Memory, nodes: int) -> Iterator[Other]:
     wanted = []
     if values.get("kv_cache_dtype", "auto") == "auto" and memory.kv_tokens is not None:
         wanted.append(Setting("kv-cache-dtype", "fp8"))
-    if memory.fits is False and memory.kv_tokens and memory.kv_tokens >= _LEAST_CONTEXT:
-        wanted.append(Setting("max-model-len", str(memory.kv_tokens // _ROUND * _ROUND)))
+    if not memory.fits and memory.kv_tokens and memory.context:
+        argv = outline.decision.commands[0].argv
+        length = longest(choice, argv, gpu_bytes=memory.gpu_bytes, most=memory.context)
+        wanted += [Setting("max-model-len", str(length))] if length else []
+        wanted += [Setting("max-num-batched-tokens", "4096"), Setting("gpu-memory-utilization", "0.95")]
     for one in wanted:
         yield Other(str(one), choice.variant, choice.strategy, nodes, one)
 
@@ -149,7 +150,7 @@ def _sized(
         nodes=other.nodes,
         gpus=layout.ranks_per_host * layout.width * other.nodes if layout.needs_gpus else 0,
         outcome=outcome,
-        why=memory.of if outcome == SHORT else "",
+        why="" if outcome == FITS else memory.of,
         needed_bytes=memory.needed_bytes,
         there_bytes=memory.there_bytes,
         kv_tokens=memory.kv_tokens_gang,

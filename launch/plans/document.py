@@ -216,7 +216,7 @@ class Host:
 class Alternative:
     """Another choice, and what it would cost. `flags`: what to add to the same command to have it.
 
-    `outcome`: fits, short (of memory, by `short_bytes`), refused (by `why`), unknown (a figure is missing).
+    `outcome`: fits, short (of memory, by `short_bytes`), refused (by `why`), unknown (a figure is missing or derived).
     `kv_tokens`: of all ranks together, as in `Memory`.
     """
 
@@ -233,6 +233,7 @@ class Alternative:
 
     @property
     def short_bytes(self) -> int | None:
+        """How much is missing, also where the figures are too uncertain to refuse it."""
         if self.needed_bytes is None or self.there_bytes is None:
             return None
         return max(0, self.needed_bytes - self.there_bytes)

@@ -2,11 +2,13 @@
 
 Two rules. The recipe's `vram_minimum_gb` is what just loads the weights, against the memory of all GPUs as vendors
 state it (the recipes' own rule). The forecast of `launch.memory` is what one GPU holds, against what its driver
-reports. It fits when neither says that it does not.
+reports. It fits when neither says that it does not. A forecast from figures that are themselves derived or assumed
+does not refuse what a recipe says to load: it leaves the question open, and says by how much.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import TYPE_CHECKING
 
 from launch.memory.gpus import Gpu
@@ -17,11 +19,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from launch.choice import Choice
+    from launch.memory.of_recipe import Forecast
     from launch.memory.plan import MemoryPlan
 
 GB = 10**9
 GANG, ONE = "the gang", "a GPU"
 MINIMUM = "recipe: vram_minimum_gb, the files times 1.2"
+FILES = "files of "
+"""How a size of weights is named that was counted, not derived (`launch.memory.of_recipe`)."""
+
+THOUSAND = 1000
 
 
 def memory_of(choice: Choice, argv: Sequence[str], *, nodes: int, data: int, gpu_bytes: int | None) -> Memory:
@@ -33,8 +40,8 @@ def memory_of(choice: Choice, argv: Sequence[str], *, nodes: int, data: int, gpu
     needed, there = place.variant.vram_minimum_gb, place.profile.vram_gb
     if needed and there and needed > there * nodes:
         return _memory(plan, data, fits=False, of=GANG, needed=int(needed * GB), there=int(there * nodes * GB))
-    if plan is not None and plan.fits is False:
-        return _too_small(plan, data)
+    if found is not None and found.plan.fits is False:
+        return _too_small(found.plan, data, fits=None if is_derived(found) else False)
     loads = bool(needed and there)
     fits = True if loads or (plan is not None and plan.fits) else None
     return _memory(
@@ -47,12 +54,30 @@ def memory_of(choice: Choice, argv: Sequence[str], *, nodes: int, data: int, gpu
     )
 
 
-def _too_small(plan: MemoryPlan, data: int) -> Memory:
+def is_derived(found: Forecast) -> bool:
+    """Whether a figure behind the forecast is not simply found: of the architecture, or the size of the weights."""
+    return bool(found.known.doubts) or found.weights is None or not found.weights.source.startswith(FILES)
+
+
+def longest(choice: Choice, argv: Sequence[str], *, gpu_bytes: int | None, most: int) -> int | None:
+    """Tokens, in thousands, of the longest request below `most` that the cache holds; None: of none, or unknown."""
+    gpu = Gpu(gpu_bytes, choice.place.profile.kind)
+
+    def fits(thousands: int) -> bool:
+        length = thousands * THOUSAND
+        found = forecast(choice.found.recipe, choice.variant, argv, choice.vllm, gpu, context=length)
+        return found is not None and found.plan.fits is True
+
+    able = bisect_left(range(1, most // THOUSAND), 1, key=lambda thousands: int(not fits(thousands)))
+    return able * THOUSAND or None
+
+
+def _too_small(plan: MemoryPlan, data: int, *, fits: bool | None) -> Memory:
     weights, budget = plan.weights_bytes, plan.budget_bytes
     if weights is not None and budget is not None and weights > budget:
-        return _memory(plan, data, fits=False, of=f"{ONE}: weights", needed=weights, there=budget)
+        return _memory(plan, data, fits=fits, of=f"{ONE}: weights", needed=weights, there=budget)
     of = f"{ONE}: cache of one request of {plan.context} tokens"
-    return _memory(plan, data, fits=False, of=of, needed=plan.request_bytes, there=plan.kv_bytes)
+    return _memory(plan, data, fits=fits, of=of, needed=plan.request_bytes, there=plan.kv_bytes)
 
 
 def _memory(

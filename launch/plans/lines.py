@@ -61,7 +61,7 @@ def sizes(plan: LaunchPlan) -> str:
 
 
 def _memory(memory: Memory) -> Iterator[str]:
-    verdict = {True: "it fits", False: "it does not fit", None: "whether it fits is unknown"}[memory.fits]
+    verdict = {True: "it fits", False: "it does not fit", None: "it may not fit"}[memory.fits]
     yield f"memory: {verdict}: {gb(memory.needed_bytes)} needed of {gb(memory.there_bytes)}, {memory.of}"
     if memory.parts:
         yield "  a GPU: " + ", ".join(f"{part.name} {gb(part.bytes)}" for part in memory.parts)
@@ -124,8 +124,10 @@ def _processes(host: Host) -> str:
 
 def _alternative(one: Alternative) -> str:
     what = f"{one.flags}: {one.variant}, {one.strategy or 'no strategy'}, {one.nodes} node(s)"
-    if one.outcome == "short":
-        return f"{what}: short by {gb(one.short_bytes)} ({one.why}: {gb(one.needed_bytes)} of {gb(one.there_bytes)})"
+    if one.short_bytes:
+        doubt = "" if one.outcome == "short" else "may be "
+        numbers = f"{gb(one.needed_bytes)} of {gb(one.there_bytes)}"
+        return f"{what}: {doubt}short by {gb(one.short_bytes)} ({one.why}: {numbers})"
     if one.outcome == "refused":
         return f"{what}: refused: {one.why}"
     tokens = "KV tokens unknown" if one.kv_tokens is None else f"{one.kv_tokens:,} KV tokens"
