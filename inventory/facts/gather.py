@@ -128,7 +128,10 @@ def program(name: str) -> str:
 
 def script(asked: Asked) -> str:
     """The script that gathers everything: POSIX sh, the same for every host that is asked the same."""
-    starts = "".join(f"section {name} {deadline(asked, share)}\n" for name, share in asked.sections)
+    named: dict[int, list[str]] = {}
+    for name, share in asked.sections:
+        named.setdefault(deadline(asked, share), []).append(name)
+    starts = "".join(f"sections {seconds} {' '.join(names)}\n" for seconds, names in named.items())
     return "\n".join(
         (
             f"whole_seconds={asked.whole_seconds}",
@@ -145,7 +148,7 @@ def deadline(asked: Asked, share: float) -> int:
 
 
 def sections(asked: Asked) -> str:
-    """The functions that each section's own shell is given, and the call of the one it was started for."""
+    """The functions of all sections, and the call of those that the shell was started for: $1 is their deadline."""
     return "\n".join(
         (
             f"state_dir={quote(asked.state_dir)}",
@@ -154,7 +157,7 @@ def sections(asked: Asked) -> str:
             f"weights_program={quote(program('weights'))}",
             *(piece(name) for name in PIECES),
             *(opinion(asked) if asked.opinion else ()),
-            '"$1"\n',
+            'shift\nall_sections "$@"\n',
         )
     )
 

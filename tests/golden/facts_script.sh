@@ -27,20 +27,28 @@ clean_up() {
     cd / && rm -rf -- "$folder"
 }
 
-# section NAME SECONDS: start the section in a process of its own; it reports to descriptor 3 when it ends.
-section() {
-    sections="$sections $1"
+# sections SECONDS NAME...: start the sections that have so many seconds: each in a process of its own, all under one keeper
+# of the deadline, who ends those that are not done by then. Reports to descriptor 3 when all have ended.
+sections() {
+    started=$((started + 1))
     (
-        "$keeper" "$1" "$2" 2>"$1.end.err"
-        printf '%s\n' "$?" >"$1.end"
-        echo "$1" >&3
+        "$keeper" "$@" 2>".$1.err"
+        kept=$?
+        seconds=$1
+        shift
+        for name in "$@"; do
+            [ -s "$name.end" ] && continue
+            printf '%s\n' "$kept" >"$name.end"
+            cat ".$seconds.err" >>"$name.end.err"
+        done
+        echo ended >&3
     ) >/dev/null 2>&1 &
 }
 
-# timed NAME SECONDS: timeout(1) of coreutils makes a group and sends TERM to all of it, but KILL only if the shell itself
-# is still there. What ignored TERM is killed here.
+# timed SECONDS NAME...: timeout(1) of coreutils makes a group and sends TERM to all of it, but KILL only if the shell
+# itself is still there. What ignored TERM is killed here.
 timed() {
-    timeout -k 2 "$2" sh ./.sections "section_$1"
+    timeout -k 2 "$1" sh ./.sections "$@"
     kept=$?
     case $kept in
     124 | 137) read -r group <".$1.group" && kill -KILL "-$group" 2>/dev/null ;;
@@ -48,13 +56,13 @@ timed() {
     return "$kept"
 }
 
-# watched NAME SECONDS: where there is no such timeout (busybox's ends one process, not the group).
+# watched SECONDS NAME...: where there is no such timeout (busybox's ends one process, not the group).
 watched() {
     # shellcheck disable=SC2086  # nothing or one word
-    $leader sh ./.sections "section_$1" &
+    $leader sh ./.sections "$@" &
     watched_pid=$!
     (
-        pause "$2"
+        pause "$1"
         kill -TERM "-$watched_pid" || kill -TERM "$watched_pid"
         sleep 2
         kill -KILL "-$watched_pid" || kill -KILL "$watched_pid"
@@ -86,7 +94,7 @@ pause() {
     done
 }
 
-sections=
+started=0
 if ! folder=$(private_folder); then
     echo 'no folder takes a temporary file: tried /dev/shm, XDG_RUNTIME_DIR, TMPDIR, /tmp, /var/tmp and HOME' >&2
     exit 74
@@ -100,8 +108,8 @@ leader=
 trap clean_up EXIT
 trap 'exit 129' HUP INT TERM
 cd "$folder" || exit 74
-# bash writes a here-document to a file first.
-TMPDIR=$folder
+# bash writes a here-document to a file first, and tools that are killed leave their own behind.
+mkdir .tmp && TMPDIR=$folder/.tmp
 export TMPDIR
 mkfifo .ended && exec 3<>.ended
 read -r mark </proc/sys/kernel/random/uuid
@@ -224,13 +232,23 @@ lab_settings() {
     done </etc/bringup-lab
 }
 
+# all_sections NAME...: each beside the others, with its exit status in NAME.end, last.
+all_sections() {
+    for section in "$@"; do
+        (
+            ("section_$section") 2>"$section.end.err"
+            printf '%s\n' "$?" >"$section.end"
+        ) &
+    done
+    wait
+}
+
 # A tool that prints without end must not fill the memory of the host: 512-byte blocks, 16 MiB an item.
 # bash counts in KiB: twice that.
 ulimit -f 32768
 page_number=0
 lab_settings
-section=${1#section_}
-printf '%s\n' "$PPID" >".$section.group"
+printf '%s\n' "$PPID" >".$1.group"
 
 section_system() {
     item lab cat /etc/bringup-lab
@@ -299,6 +317,8 @@ section_processor() {
     item node-allowed allowed_nodes
     item memory cat "$sysroot/proc/meminfo"
     item transparent-huge-pages cat "$sysroot/sys/kernel/mm/transparent_hugepage/enabled"
+    item huge-pages values "$sysroot"/sys/kernel/mm/hugepages/hugepages-*/nr_hugepages \
+        "$sysroot"/sys/kernel/mm/hugepages/hugepages-*/free_hugepages
     item lscpu lscpu --sysroot "${sysroot:-/}"
 }
 
@@ -466,6 +486,14 @@ nccl_records() {
 section_kernel_log() {
     item uptime cat /proc/uptime
     item errors gpu_errors
+    item ooms oom_kills
+}
+
+# The log that `gpu_errors` found.
+oom_kills() {
+    [ -s .dmesg ] || return
+    grep -E 'Killed process [0-9]+' .dmesg | tail -n 20
+    return 0
 }
 
 gpu_errors() {
@@ -486,14 +514,6 @@ sudo_log() {
     # shellcheck disable=SC2024  # the file is ours
     sudo -n dmesg >.dmesg 2>/dev/null
 }
-    item ooms oom_kills
-}
-
-# The log that `gpu_errors` found.
-oom_kills() {
-    [ -s .dmesg ] || return
-    grep -E 'Killed process [0-9]+' .dmesg | tail -n 20
-    return 0
 
 # The bridges above GPUs, and their access control (ACS), which only root may read on most hosts.
 section_bridges() {
@@ -1058,26 +1078,6 @@ context_devices() {
     [ $# = 0 ] || stat -c '%A %U %G %g %n' "$@"
 }
 
-# What names lead to here. A name server that hangs costs this section only.
-section_names() {
-    item own getent ahosts "$(uname -n)"
-    item hosts-file own_lines
-    item proxies proxies
-    asked_addresses name_of
-}
-
-own_lines() {
-    grep -w -F -e "$(uname -n)" /etc/hosts || true
-}
-
-proxies() {
-    env | grep -i -E '^(https?|all|no)_proxy=' || true
-}
-
-# name_of NAME: one page for a name, nothing for an address.
-name_of() {
-    case $1 in
-    *:*) ;;
 # What else of the host decides whether ranks start and stay.
 section_host() {
     item account getent passwd "$(id -un)"
@@ -1190,6 +1190,38 @@ python_headers() {
     done
 }
 
+# What names lead to here. A name server that hangs costs this section only.
+section_names() {
+    item own getent ahosts "$(uname -n)"
+    item hosts-file own_lines
+    item proxies proxies
+    item installers installers
+    item hub-token hub_token
+    asked_addresses name_of
+}
+
+own_lines() {
+    grep -w -F -e "$(uname -n)" /etc/hosts || true
+}
+
+proxies() {
+    env | grep -i -E '^(https?|all|no)_proxy=' || true
+}
+
+installers() {
+    env | grep -E '^(PIP|UV)_' || true
+}
+
+# Whether the hub's client would find a token, never which.
+hub_token() {
+    [ -z "${HF_TOKEN:-}${HUGGING_FACE_HUB_TOKEN:-}" ] || echo variable
+    [ ! -s "${HF_TOKEN_PATH:-${HF_HOME:-${HOME:-}/.cache/huggingface}/token}" ] || echo file
+}
+
+# name_of NAME: one page for a name, nothing for an address.
+name_of() {
+    case $1 in
+    *:*) ;;
     *[!0-9.]*) page name "$1" getent ahosts "$1" ;;
     esac
 }
@@ -1301,35 +1333,11 @@ docker_containers() {
         '{"Name":{{json .Name}},"Image":{{json .Config.Image}},"StopTimeout":{{json .Config.StopTimeout}},"Path":{{json .Path}},"Args":{{json .Args}},"Pid":{{json .State.Pid}},"Devices":{{json .HostConfig.Devices}}}'
 }
 
-"$1"
+shift
+all_sections "$@"
 BRINGUP_END_OF_SECTIONS
-section nvidia 20
-section nvidia_topology 20
-section nvidia_capability 20
-section nvidia_services 20
-section nvidia_links 20
-section nvidia_imex 20
-section amd 20
-section driver 20
-section kernel_log 20
-section bridges 20
-section system 10
-section processor 10
-section pci 10
-section network 10
-section rdma 10
-section listeners 10
-section disks 10
-section software 10
-section containers 10
-section sudo 10
-section state 10
-section deployments 10
-section context 10
-section names 10
-section weights 20
-section caches 10
-section docker 10
+sections 20 nvidia nvidia_topology nvidia_capability nvidia_services nvidia_links nvidia_imex amd driver kernel_log bridges weights
+sections 10 system processor pci network rdma listeners disks software containers sudo state deployments context host sessions sshd upkeep toolchain names caches docker
 
 # The end of the script that gathers facts: wait for the sections, then tell everything, framed.
 # Needs: begin.sh, whole_seconds.
@@ -1339,18 +1347,16 @@ section docker 10
 alarm "$whole_seconds" >/dev/null 2>&1 &
 alarm_pid=$!
 
-# shellcheck disable=SC2086  # names of ours, one word each
-set -- $sections
-while [ $# -gt 0 ]; do
+while [ "$started" -gt 0 ]; do
     read -r ended <&3
     [ "$ended" != late ] || break
-    shift
+    started=$((started - 1))
 done
 kill "$alarm_pid" 2>/dev/null
 
 printf '%s\n%s\n' "$begun" "$(date +%s.%N)" >clock.out
 printf '\n%s\n' "$mark" >.mark
-set -- *
+set -- *.out *.err *.end *.status
 {
     printf 'bringup-facts 1 %s\n' "$mark"
     wc -c "$@"

@@ -27,20 +27,28 @@ clean_up() {
     cd / && rm -rf -- "$folder"
 }
 
-# section NAME SECONDS: start the section in a process of its own; it reports to descriptor 3 when it ends.
-section() {
-    sections="$sections $1"
+# sections SECONDS NAME...: start the sections that have so many seconds: each in a process of its own, all under one keeper
+# of the deadline, who ends those that are not done by then. Reports to descriptor 3 when all have ended.
+sections() {
+    started=$((started + 1))
     (
-        "$keeper" "$1" "$2" 2>"$1.end.err"
-        printf '%s\n' "$?" >"$1.end"
-        echo "$1" >&3
+        "$keeper" "$@" 2>".$1.err"
+        kept=$?
+        seconds=$1
+        shift
+        for name in "$@"; do
+            [ -s "$name.end" ] && continue
+            printf '%s\n' "$kept" >"$name.end"
+            cat ".$seconds.err" >>"$name.end.err"
+        done
+        echo ended >&3
     ) >/dev/null 2>&1 &
 }
 
-# timed NAME SECONDS: timeout(1) of coreutils makes a group and sends TERM to all of it, but KILL only if the shell itself
-# is still there. What ignored TERM is killed here.
+# timed SECONDS NAME...: timeout(1) of coreutils makes a group and sends TERM to all of it, but KILL only if the shell
+# itself is still there. What ignored TERM is killed here.
 timed() {
-    timeout -k 2 "$2" sh ./.sections "section_$1"
+    timeout -k 2 "$1" sh ./.sections "$@"
     kept=$?
     case $kept in
     124 | 137) read -r group <".$1.group" && kill -KILL "-$group" 2>/dev/null ;;
@@ -48,13 +56,13 @@ timed() {
     return "$kept"
 }
 
-# watched NAME SECONDS: where there is no such timeout (busybox's ends one process, not the group).
+# watched SECONDS NAME...: where there is no such timeout (busybox's ends one process, not the group).
 watched() {
     # shellcheck disable=SC2086  # nothing or one word
-    $leader sh ./.sections "section_$1" &
+    $leader sh ./.sections "$@" &
     watched_pid=$!
     (
-        pause "$2"
+        pause "$1"
         kill -TERM "-$watched_pid" || kill -TERM "$watched_pid"
         sleep 2
         kill -KILL "-$watched_pid" || kill -KILL "$watched_pid"
@@ -86,7 +94,7 @@ pause() {
     done
 }
 
-sections=
+started=0
 if ! folder=$(private_folder); then
     echo 'no folder takes a temporary file: tried /dev/shm, XDG_RUNTIME_DIR, TMPDIR, /tmp, /var/tmp and HOME' >&2
     exit 74
@@ -100,8 +108,8 @@ leader=
 trap clean_up EXIT
 trap 'exit 129' HUP INT TERM
 cd "$folder" || exit 74
-# bash writes a here-document to a file first.
-TMPDIR=$folder
+# bash writes a here-document to a file first, and tools that are killed leave their own behind.
+mkdir .tmp && TMPDIR=$folder/.tmp
 export TMPDIR
 mkfifo .ended && exec 3<>.ended
 read -r mark </proc/sys/kernel/random/uuid

@@ -7,18 +7,16 @@
 alarm "$whole_seconds" >/dev/null 2>&1 &
 alarm_pid=$!
 
-# shellcheck disable=SC2086  # names of ours, one word each
-set -- $sections
-while [ $# -gt 0 ]; do
+while [ "$started" -gt 0 ]; do
     read -r ended <&3
     [ "$ended" != late ] || break
-    shift
+    started=$((started - 1))
 done
 kill "$alarm_pid" 2>/dev/null
 
 printf '%s\n%s\n' "$begun" "$(date +%s.%N)" >clock.out
 printf '\n%s\n' "$mark" >.mark
-set -- *
+set -- *.out *.err *.end *.status
 {
     printf 'bringup-facts 1 %s\n' "$mark"
     wc -c "$@"

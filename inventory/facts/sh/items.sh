@@ -43,10 +43,20 @@ lab_settings() {
     done </etc/bringup-lab
 }
 
+# all_sections NAME...: each beside the others, with its exit status in NAME.end, last.
+all_sections() {
+    for section in "$@"; do
+        (
+            ("section_$section") 2>"$section.end.err"
+            printf '%s\n' "$?" >"$section.end"
+        ) &
+    done
+    wait
+}
+
 # A tool that prints without end must not fill the memory of the host: 512-byte blocks, 16 MiB an item.
 # bash counts in KiB: twice that.
 ulimit -f 32768
 page_number=0
 lab_settings
-section=${1#section_}
-printf '%s\n' "$PPID" >".$section.group"
+printf '%s\n' "$PPID" >".$1.group"
