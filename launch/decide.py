@@ -23,6 +23,7 @@ from launch.racks import rack_env, why_racks
 from launch.reasons import Reason
 from launch.resolve import resolve
 from launch.settings_check import refuse_contradicted, refuse_unplaceable, why_settings
+from launch.visible import visible_env
 from launch.vllm_args.translations import Translated, translate
 
 if TYPE_CHECKING:
@@ -58,7 +59,8 @@ def decide(
     for node in placement.nodes:
         process = spoken[min(node.node_rank, len(spoken) - 1)]
         rack = rack_env(choice.hardware, placement, process.argv)
-        env = {**rack, **process.env, **dict(by_name[node.host].env)}
+        seen = visible_env(node, facts[node.host])
+        env = {**rack, **process.env, **seen, **dict(by_name[node.host].env)}
         program, key = programs[node.host], request.wanted.api_key
         commands.append(render(process.argv, env, node=node, placement=placement, program=program, api_key=key))
         api_servers[node.host] = api_server_count(process.argv, node, placement)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from inventory.errors import BadInput
 from inventory.quoting import quote, quote_all
+from launch.placement import Binding
 from launch.unit import by_option
 
 if TYPE_CHECKING:
@@ -38,6 +39,8 @@ def _notes(plan: LaunchPlan, host: Host) -> Iterator[str]:
     yield f"Weights: {plan.model.repository} at {plan.model.commit or 'a commit that nothing pins'}."
     if plan.engine.by_hand:
         yield f"bringup installs nothing for it: {host.argv[0]} must be vLLM {plan.engine.vllm}."
+    for obstacle in plan.obstacles:
+        yield f"Not by bringup: {obstacle.message} [{obstacle.id}]"
     if len(plan.hosts) > 1:
         yield "Start all hosts within five minutes of each other; stop all when one stops."
 
@@ -65,7 +68,7 @@ def _compose(plan: LaunchPlan, host: Host, image: str) -> dict[str, object]:
     """`$` is doubled: compose would put its own variables there."""
     amd = any("AMD" in gpu.name for gpu in host.gpus)
     env = {key: value.replace("$", "$$") for key, value in host.env if key != "PATH"}
-    service = {
+    service: dict[str, Any] = {
         "image": image,
         "container_name": plan.name,
         "network_mode": "host",
@@ -78,6 +81,11 @@ def _compose(plan: LaunchPlan, host: Host, image: str) -> dict[str, object]:
         "command": [word.replace("$", "$$") for word in host.argv[2:]],
         **(_amd() if amd else _nvidia()),
     }
+    if host.pins.binding is Binding.NUMA_BIND:
+        service["cap_add"] = ["SYS_NICE"]
+    if len(plan.hosts) > 1 and host.nics:
+        service["cap_add"] = [*service.get("cap_add", ()), "IPC_LOCK"]
+        service["devices"] = [*service.get("devices", ()), "/dev/infiniband"]
     return {"name": plan.name, "services": {SERVICE: service}}
 
 
