@@ -15,7 +15,7 @@ ID = "net.iface"
 PRIORITY = Priority.P0
 WHY = "ranks that advertise an address of the wrong interface wait for each other until they time out"
 
-_REQUIRED = "the planned interface is up, owns the planned address and is the way to the head"
+_REQUIRED = "the planned interface is up, owns the planned address and is the way to every other host"
 _LOOK = f"{ON_HOST}ip -br addr; ip route"
 # Interfaces that no other machine can reach, whatever address they have.
 _INSIDE = re.compile(r"lo|docker\d+|virbr\d+|veth.*|cni\d*|br-[0-9a-f]{12}|usb\d+")
@@ -34,7 +34,7 @@ def of_host(network: Network, host: HostRequirements, needs: Requirements) -> Fi
         observed = "the plan has no interface or address for this host"
         remedy = "set fabric_address or fabric_interface of the host in inventory/hosts.yaml"
         return Finding(ID, Status.FAIL, host.host, observed, _REQUIRED, remedy)
-    wrong = fault(network, host.interface, host.address) or detour(network, host, needs)
+    wrong = fault(network, host.interface, host.address) or detour(network, host, needs) or astray(network, host, needs)
     if wrong is None:
         return Finding(ID, Status.PASS, host.host, f"{host.interface} is up and has {host.address}")
     status, observed, remedy = wrong
@@ -72,3 +72,16 @@ def detour(network: Network, host: HostRequirements, needs: Requirements) -> tup
         return None
     observed = f"the way to the head, {route.to}, is {route.interface!r} from {route.source}, not {host.interface!r}"
     return Status.FAIL, observed, look
+
+
+def astray(network: Network, host: HostRequirements, needs: Requirements) -> tuple[Status, str, str] | None:
+    """No IPv4, or packets to another host that leave by another interface; routes that were not read are not told."""
+    ours = next((one for one in network.interfaces if one.name == host.interface), None)
+    if ours is not None and all(":" in address for address in ours.addresses):
+        return Status.FAIL, f"{ours.name!r} has no IPv4 address", _LOOK
+    peers = {one.address: one.host for one in needs.hosts if one.address and one.host != host.host}
+    for route in network.routes:
+        if route.to in peers and route.interface != host.interface:
+            observed = f"the way to {peers[route.to]}, {route.to}, is {route.interface!r}, not {host.interface!r}"
+            return Status.FAIL, observed, f"{ON_HOST}ip route get {quote(route.to)}"
+    return None

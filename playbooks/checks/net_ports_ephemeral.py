@@ -20,9 +20,14 @@ def check(facts: HostFacts, needs: HostRequirements) -> Finding:
     if not is_known(facts.network):
         return unread(ID, facts.host, facts.network, required, _LOOK)
     low, high = facts.network.ephemeral_ports
-    inside = ",".join(str(port) for port in needs.ports if low <= port <= high)
+    reserved = facts.network.reserved_ports
+    inside = ",".join(str(port) for port in needs.ports if low <= port <= high and not is_in(port, reserved))
     observed = f"outgoing connections use ports {low}-{high}"
     if not inside:
         return Finding(ID, Status.PASS, facts.host, observed)
     remedy = f"{ON_HOST}sudo sysctl -w net.ipv4.ip_local_reserved_ports={inside}  # or choose other ports"
     return Finding(ID, Status.WARN, facts.host, f"{observed}, port {inside} among them", required, remedy)
+
+
+def is_in(port: int, ranges: tuple[tuple[int, int], ...]) -> bool:
+    return any(first <= port <= last for first, last in ranges)

@@ -12,16 +12,19 @@ ID = "net.ports_free"
 PRIORITY = Priority.P0
 WHY = "a second server on a taken port may start without an error and answer every other request"
 
+VLLM_PORTS = (8000, 29550, 29501)  # its own choice for HTTP, for ranks that join, and for the store of several hosts
+
 
 def check(facts: HostFacts, needs: HostRequirements) -> Finding:
-    if not needs.ports:
+    if not needs.ports and needs.argv:
         return skip(ID, facts.host, "the plan listens on no port here")
-    ports = ", ".join(map(str, needs.ports))
+    planned = needs.ports or VLLM_PORTS  # a plan without commands tells no ports
+    ports = ", ".join(map(str, planned))
     required = f"TCP ports {ports} are free"
     look = f"{ON_HOST}sudo ss -Hltnp"
     if not is_known(facts.listeners):
         return unread(ID, facts.host, facts.listeners, required, look)
-    taken = [one for one in facts.listeners if one.port in needs.ports and not ours(one, needs.own_pids)]
+    taken = [one for one in facts.listeners if one.port in planned and not ours(one, needs.own_pids)]
     if not taken:
         return Finding(ID, Status.PASS, facts.host, f"nothing else listens on {ports}")
     observed = "; ".join(f"{one.address}:{one.port} is taken by {owner(one)}" for one in taken)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from inventory.facts.base import Maybe, Unknown
@@ -23,7 +24,8 @@ def check(facts: Mapping[str, HostFacts], needs: Requirements) -> tuple[Finding,
     findings = [unread(ID, host, fact, required, _LOOK) for host, fact in unknown.items()]
     used = {host: describe(usable(of_host, needs)) for host, of_host in known.items()}
     there = {host: text for host, text in used.items() if text}
-    return (*findings, *(compare(there, len(known), required, needs) if known else ()))
+    drifted = drift({host: packages_of(usable(of_host, needs)) for host, of_host in known.items()}, needs)
+    return (*findings, *(drifted or compare(there, len(known), required, needs) if known else ()))
 
 
 def _environments(facts: HostFacts) -> Maybe[tuple[Environment, ...]]:
@@ -35,8 +37,45 @@ def usable(environments: tuple[Environment, ...], needs: Requirements) -> tuple[
     return tuple(
         one
         for one in environments
-        if one.complete
-        and (one.digest == needs.environment if needs.environment else one.vllm_version == needs.vllm_version)
+        if one.complete and (one.digest == needs.environment if needs.environment else is_version(one, needs))
+    )
+
+
+def is_version(one: Environment, needs: Requirements) -> bool:
+    return not needs.vllm_version or one.vllm_version == needs.vllm_version
+
+
+Packages = frozenset[tuple[str, str]]
+
+
+def packages_of(environments: tuple[Environment, ...]) -> Packages:
+    """Of the one environment that can be meant; nothing where there are several, or it does not tell."""
+    return frozenset(environments[0].packages) if len(environments) == 1 else frozenset()
+
+
+def drift(packages: Mapping[str, Packages], needs: Requirements) -> tuple[Finding, ...]:
+    """A package that differs from the lock, or between hosts: an environment is never changed after it was made."""
+    told = {host: found for host, found in packages.items() if found}
+    odd = [f"{host} has {name} {version}" for host, found in told.items() for name, version in off_lock(found, needs)]
+    if not odd and len(set(told.values())) > 1:
+        common = frozenset.intersection(*told.values())
+        odd = [f"{host} has {' '.join(one)}" for host, found in told.items() for one in sorted(found - common)]
+    if not odd:
+        return ()
+    observed = "; ".join(odd[:4]) + (f"; and {len(odd) - 4} more" if len(odd) > 4 else "")
+    remedy = f"{ON_HOST}sudo mv the environment below /var/lib/bringup/envs aside; the next deploy makes it anew"
+    return (Finding(ID, Status.FAIL, "", observed, "the packages of one lock on every host", remedy),)
+
+
+def off_lock(found: Packages, needs: Requirements) -> list[tuple[str, str]]:
+    """Packages whose version the lock does not have; a build's own suffix (`+cu130`) counts only where it is pinned."""
+    pinned: dict[str, set[str]] = {}
+    for name, version in needs.build.packages:
+        pinned.setdefault(re.sub(r"[-_.]+", "-", name).lower(), set()).add(version)
+    return sorted(
+        (name, version)
+        for name, version in found
+        if name in pinned and not {version, version.partition("+")[0]} & pinned[name]
     )
 
 
