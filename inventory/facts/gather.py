@@ -181,10 +181,10 @@ def ask(transport: Transport, asked: Asked, *, sudo: bool = False) -> RawAnswer:
     """Ask the host everything; raises `HostUnreachable` if it does not answer."""
     sent_at = time.time()
     done = transport.run(script(asked), timeout=asked.whole_seconds + 10, sudo=sudo)
+    from inventory.facts.control import with_control
     from inventory.facts.raw import RawAnswer  # all readers: the host should not wait for their import
 
     return RawAnswer(
-    from inventory.facts.control import with_control
         host=transport.host,
         answers=with_control(unframe(done.stdout), transport),
         noise=done.noise,
