@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 from inventory.facts.base import is_known
 from launch.plans.document import Inputs
+from launch.usable import unusable
 from playbooks.plan import digest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from inventory.facts.host import Gpus, HostFacts
+    from inventory.facts.host import Gpus, HostFacts, Network, RdmaDevice
     from launch.choice import Choice
-
-READ = ("cpu", "numa", "gpus", "rdma", "fabric")
 
 
 def inputs_of(
@@ -44,26 +43,33 @@ def recipe_digest(choice: Choice) -> str:
     return digest([found.id, text, strategies, profile])
 
 
-def _read(facts: HostFacts) -> dict[str, object]:
+def _read(facts: HostFacts) -> list[object]:
     """What of a host's facts a plan looks at, without what changes from minute to minute."""
-    found: dict[str, object] = {name: _told(getattr(facts, name)) for name in READ}
-    if is_known(facts.gpus):
-        found["gpus"] = asdict(_lasting(facts.gpus))
-    if is_known(facts.network):
-        found["network"] = [asdict(facts.network)["interfaces"], asdict(facts.network)["routes"]]
-    if is_known(facts.software):
-        found["software"] = [facts.software.systemd, facts.software.container]
-    if is_known(facts.system):
-        found["system"] = [facts.system.architecture, facts.system.user, facts.system.uid, facts.system.can_sudo]
-    return found
+    return [
+        _gpus(facts.gpus) if is_known(facts.gpus) else str(facts.gpus),
+        asdict(facts.cpu) if is_known(facts.cpu) else str(facts.cpu),
+        [asdict(node) for node in facts.numa] if is_known(facts.numa) else str(facts.numa),
+        asdict(facts.numa_bind) if is_known(facts.numa_bind) else str(facts.numa_bind),
+        [_nic(nic) for nic in facts.rdma] if is_known(facts.rdma) else str(facts.rdma),
+        _network(facts.network) if is_known(facts.network) else str(facts.network),
+        [facts.software.systemd, facts.software.container] if is_known(facts.software) else str(facts.software),
+        [facts.system.uid, facts.system.can_sudo] if is_known(facts.system) else str(facts.system),
+    ]
 
 
-def _told(value: Any) -> object:  # noqa: ANN401  (a fact of any subject)
-    if not is_known(value):
-        return str(value)
-    return [asdict(one) for one in value] if isinstance(value, tuple) else asdict(value)
+def _gpus(gpus: Gpus) -> list[object]:
+    devices = [
+        [gpu.index, gpu.name, gpu.memory_bytes, gpu.pci_address, gpu.numa_node, unusable(gpu)] for gpu in gpus.devices
+    ]
+    domains = [[gpu.health.fabric_cluster, gpu.health.fabric_clique] for gpu in gpus.devices]
+    return [gpus.vendor, devices, domains, gpus.hidden, [asdict(link) for link in gpus.links]]
 
 
-def _lasting(gpus: Gpus) -> Gpus:
-    """Without the processes that happen to run."""
-    return replace(gpus, devices=tuple(replace(gpu, processes=()) for gpu in gpus.devices))
+def _nic(nic: RdmaDevice) -> list[object]:
+    ports = [[port.number, port.is_active, port.link_layer, port.gigabits] for port in nic.ports]
+    return [nic.name, nic.numa_node, nic.netdevs, ports]
+
+
+def _network(network: Network) -> list[object]:
+    interfaces = [[one.name, one.addresses] for one in network.interfaces]
+    return [interfaces, [asdict(route) for route in network.routes]]

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from inventory.errors import BadInput, ExitCode, raise_all
+from inventory.secret import HIDDEN
 from launch import request
 from launch.report import Report, print_json, print_lines
 from launch.verbs import arguments
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from launch.request import Request
 
 OUTPUTS = ("text", "json", "shell", "compose")
-FORGETS = frozenset({"json", "output", "save", "compare", "inventory", "replay", "recipes"})
-"""Flags that do not decide what is planned, or of which the digests tell."""
 
 
 def plan(  # noqa: PLR0913  (its flags)
@@ -45,7 +44,8 @@ def plan(  # noqa: PLR0913  (its flags)
     from launch.plans.make import refuse_unfit
 
     found = Catalogue.of(arguments.catalogue_folders(recipes)).find(wanted.model)
-    asked = tuple((name, value) for name, value in {"model": model, "hosts": hosts, **flags}.items() if value)
+    typed = {"model": model, "hosts": hosts, **flags, **({"api_key": HIDDEN} if flags["api_key"] else {})}
+    asked = tuple((name.replace("_", "-"), value) for name, value in typed.items() if value)
     made = _planned(found, wanted, asked, hosts=hosts, inventory=inventory, replay=replay)
     if output in {"shell", "compose"}:
         refuse_unfit(made)
