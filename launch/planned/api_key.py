@@ -35,9 +35,9 @@ class ApiKey:
 
     @property
     def shown_as(self) -> set[str]:
-        """The texts that stand for the key in scripts, to be hidden wherever a script is shown."""
+        """The texts that tell the key in steps and scripts, to be hidden wherever they are shown."""
         data = self.secret.reveal().encode()
-        return {self.secret.reveal(), *base64.encodebytes(data).decode().split()}
+        return {self.secret.reveal(), hashlib.sha256(data).hexdigest(), *base64.encodebytes(data).decode().split()}
 
 
 def api_key(value: str, name: str) -> ApiKey | None:

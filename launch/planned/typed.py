@@ -22,7 +22,7 @@ SCHEDULING = {
     "priority": "a request's own `priority` decides, and the least urgent is preempted when the cache is full",
 }
 _DOMAIN = re.compile(r"(?=.{1,253}$)[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*")
-_WORD = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 
 
 @dataclass(frozen=True, slots=True)
