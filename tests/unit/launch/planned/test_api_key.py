@@ -92,7 +92,7 @@ def test_another_key_is_another_generation_and_its_file_is_private(capsys: pytes
         private = [step for step in made.steps["tray1"] if step.id.endswith(f"/{KEY_FILE}")]
         assert [step.wanted.rpartition(" ")[2] for step in private] == (["0600"] if key else [])
         if key is GIVEN:
-            print_json("steps", [step.script for step in made.steps["tray1"]], hide=GIVEN.shown_as)
+            print_json("steps", made.steps["tray1"], hide=GIVEN.shown_as)
     assert len(generations) == 3
     shown = capsys.readouterr().out
     assert "***" in shown
@@ -120,9 +120,8 @@ def test_without_its_file_the_engine_does_not_start_open(tmp_path: Path) -> None
     program.chmod(0o755)
     command = HostCommand("h", (("PATH", os.environ["PATH"]),), (str(program), "serve", "/m"))
     settings = UnitSettings("d", "g", str(tmp_path), "root", key_file=f"{tmp_path}/missing")
-    done = subprocess.run(
-        ["/bin/sh", "-c", command_file(command, settings)], capture_output=True, text=True, check=False
-    )
+    script = command_file(command, settings)
+    done = subprocess.run(["/bin/sh", "-c", script], capture_output=True, text=True, check=False)
     assert done.returncode != 0
     assert "started" not in done.stdout
 
@@ -131,12 +130,10 @@ class Guarded(http.server.BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         self.rfile.read(int(self.headers["Content-Length"]))
         ok = self.headers.get("Authorization") == f"Bearer {KEY}"
-        body = (
-            {"choices": [{"message": {"content": "hi"}}], "usage": {"completion_tokens": 1}} if ok else {"error": "no"}
-        )
+        body: dict[str, object] = {"choices": [{"message": {"content": "hi"}}], "usage": {"completion_tokens": 1}}
         self.send_response(200 if ok else 401)
         self.end_headers()
-        self.wfile.write(json.dumps(body).encode())
+        self.wfile.write(json.dumps(body if ok else {"error": "no"}).encode())
 
     def log_message(self, *_: object) -> None:
         pass
@@ -159,6 +156,6 @@ def test_the_proof_sends_it(guarded: str, tmp_path: Path, has_file: bool, ok: bo
     script = smoke_script(endpoint, python=sys.executable, timeout_s=20, key_file=key_file)
     assert KEY not in script
     done = subprocess.run(["/bin/sh", "-c", script], capture_output=True, check=False)
-    answer = read_answer(endpoint, Completed(done.returncode, done.stdout, done.stderr))
+    answer = read_answer(endpoint, Completed(done.returncode, done.stdout, done.stderr, b"", 0.0))
     assert answer.ok is ok
     assert ok or "401" in answer.error
