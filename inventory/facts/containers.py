@@ -71,6 +71,21 @@ def image_of(one: Fields) -> Image:
     )
 
 
+def parse_platforms(text: str) -> tuple[str, ...]:
+    """What a registry's manifest offers: `linux/arm64`, of an index or of a single image."""
+    found = []
+    for one in documents(text):
+        entries = as_objects(one.members.get("manifests")) or (one,)
+        for entry in entries:
+            platform = entry.object("platform") if "platform" in entry.members else entry
+            architecture = platform.text("architecture") or platform.text("Architecture")
+            system = platform.text("os") or platform.text("Os") or "linux"
+            # Attestations stand among the images of an index.
+            if architecture and architecture != "unknown":
+                found.append(f"{system}/{architecture}")
+    return tuple(dict.fromkeys(found))
+
+
 def read_containers(answers: Answers) -> tuple[Container, ...] | None:
     item = answers.item("docker.containers")
     return None if isinstance(item, Unknown) or item.status else parse_containers(item.text)

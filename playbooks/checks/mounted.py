@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from pathlib import PurePosixPath
 
 
 def values(arguments: Sequence[str], *names: str) -> tuple[str, ...]:
@@ -29,3 +30,7 @@ def mounted(arguments: Sequence[str]) -> tuple[str, ...]:
         fields = dict(part.partition("=")[::2] for part in mount.split(","))
         volumes.append(fields.get("source") or fields.get("src") or "")
     return tuple(one for one in volumes if one.startswith("/"))
+
+
+def is_below(path: str, folders: Iterable[str]) -> bool:
+    return any(PurePosixPath(path).is_relative_to(folder) for folder in folders)

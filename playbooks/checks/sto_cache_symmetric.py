@@ -29,7 +29,8 @@ Held = tuple[str, Rank]  # a host and a rank whose file it has
 
 def check(facts: Mapping[str, HostFacts], needs: Requirements) -> tuple[Finding, ...]:
     owners = owners_of(needs)
-    if len(owners) < 2 or not any(one.gpus for one in needs.hosts):
+    on_gpus = any(one.gpus or not one.argv for one in needs.hosts)
+    if len(owners) < 2 or not on_gpus:
         return (skip(ID, "", "one rank, no GPU, or the plan does not tell the ranks"),)
     known, unknown = of_each(facts, needs, lambda host: host.caches)
     if unknown:

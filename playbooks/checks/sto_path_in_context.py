@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import PurePosixPath
+from collections.abc import Mapping
 
 from inventory.facts.host import HostFacts, WeightFolder
 from playbooks.checks.base import ON_HOST, Priority
-from playbooks.checks.mounted import mounted
+from playbooks.checks.mounted import is_below, mounted
 from playbooks.checks.stored import complete_folder
 from playbooks.finding import Finding, Status
 from playbooks.requirements import Container, HostRequirements, Requirements
@@ -18,7 +18,7 @@ WHY = "weights that are on the disk but not where the rank looks are downloaded 
 _REQUIRED = "config.json and everything that links lead to can be read where the ranks run"
 
 
-def check(facts: dict[str, HostFacts], needs: Requirements) -> tuple[Finding, ...]:
+def check(facts: Mapping[str, HostFacts], needs: Requirements) -> tuple[Finding, ...]:
     return tuple(of_host(facts[one.host], one, needs.container) for one in needs.hosts if one.host in facts)
 
 
@@ -47,10 +47,10 @@ def fault_in_container(folder: WeightFolder, container: Container) -> str | None
     if container.arguments is None:
         return None
     sources = mounted(container.arguments)
-    if not any(PurePosixPath(folder.path).is_relative_to(one) for one in sources):
+    if not is_below(folder.path, sources):
         return f"no mount of the container holds {folder.path}; mounted are {', '.join(sources) or 'none'}"
     for link in folder.outside:
         target = link.partition(" -> ")[2]
-        if not any(PurePosixPath(target).is_relative_to(one) for one in sources):
+        if not is_below(target, sources):
             return f"{link} leads out of what is mounted into the container"
     return None

@@ -6,6 +6,9 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from inventory.facts.containers import parse_platforms
+from inventory.facts.names import parse_proxies
+from inventory.yamlfile import parse
 from playbooks.requirements import (
     Container,
     ExpectedWeights,
@@ -22,6 +25,8 @@ FILES = (
     "plan_env.txt",
     "manifest.tsv",
     "manifest.json",
+    "control_env.txt",
+    "inventory.yaml",
     "*.sh",
     "inputs.txt",
     "marker.txt",
@@ -72,7 +77,8 @@ def requirements(plan: Plan, files: Mapping[str, str], hosts: Sequence[str]) -> 
             load_balancing=plan.get("lb_mode"),
             nodes=plan.get("nnodes") or (len(hosts) if "hosts" in plan or "commands" in plan else None),
         ),
-        container=_container(plan),
+        container=_container(plan, files),
+        control_env=parse_proxies(files.get("control_env.txt", "")),
         rdma=plan["fabric"] == "rdma" if "fabric" in plan else None,
         shutdown_timeout_s=plan.get("shutdown_timeout"),
     )
@@ -88,7 +94,7 @@ def _of_host(host: str, told: Plan, plan: Plan, files: Mapping[str, str]) -> Hos
         memory_per_gpu_bytes=None,
         host_memory_bytes=None,
         processes=Processes(told.get("api_servers") or 0, 0, ranks, workers, 0) if ranks else NOTHING,
-        address=None,
+        address=_addresses(files).get(host),
         interface=plan.get("iface", {}).get(host),
         ports=tuple(plan.get("ports", ())),
         space=(),
@@ -124,16 +130,24 @@ def _weights(files: Mapping[str, str]) -> ExpectedWeights | None:
     return ExpectedWeights("", None, None, tuple(WeightFile(row[0], int(row[1])) for row in rows))
 
 
-def _container(plan: Plan) -> Container | None:
+def _container(plan: Plan, files: Mapping[str, str]) -> Container | None:
     told = ("image", "docker_args", "image_compressed_bytes", "root_fs", "new_stop_timeout")
-    if plan.get("runtime") != "docker" and not any(key in plan for key in told):
+    if plan.get("runtime") != "docker" and not any(key in plan for key in told) and "manifest.json" not in files:
         return None
     image, _, digest = str(plan.get("image", "")).partition("@")
     return Container(
         image=image or None,
         digest=digest or None,
         layers=tuple(plan.get("root_fs", ())),
+        platforms=parse_platforms(files["manifest.json"]) if "manifest.json" in files else None,
         compressed_bytes=plan.get("image_compressed_bytes"),
         arguments=tuple(plan["docker_args"]) if "docker_args" in plan else None,
         stop_timeout_s=plan.get("new_stop_timeout"),
     )
+
+
+def _addresses(files: Mapping[str, str]) -> Mapping[str, str]:
+    """The case's own form of an inventory: a name and an address."""
+    found = parse(files.get("inventory.yaml", "{}").encode(), "inventory.yaml").data
+    assert isinstance(found, dict)
+    return {name: str(address) for name, address in found.items()}

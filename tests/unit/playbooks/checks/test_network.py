@@ -61,7 +61,14 @@ LOST = {"tray1": tray("tray1")}
     ),
     Case("unknown owner is not ours", Status.FAIL, listening(8000, None), replace(tray_needs(), own_pids=(4711,))),
     Case("another port", Status.PASS, listening(8001, "nginx(12)")),
-    Case("no port planned", Status.SKIP, needs=tray_needs("tray2"), facts=tray("tray2")),
+    Case(
+        "a headless command listens on none",
+        Status.SKIP,
+        needs=replace(tray_needs("tray2"), argv=("vllm", "serve", "m", "--headless")),
+        facts=tray("tray2"),
+    ),
+    Case("a plan without commands: vLLM's own", Status.PASS, needs=replace(tray_needs(), ports=()), says=()),
+    Case("vLLM's own are taken", Status.FAIL, listening(29550, None), replace(tray_needs(), ports=()), says=("29550",)),
     Case("unreadable", Status.UNKNOWN, replace(tray(), listeners=NO_TOOL)),
 )
 def test_ports_free(case: Case) -> None:
