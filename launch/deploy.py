@@ -133,8 +133,7 @@ def _start_and_prove(prepared: Prepared, fleet: Fleet, report: Report, start: Ca
         if any(change.phase is Phase.START for change in prepared.plan.changes):  # else it served before, and may still
             operate.stop_failed(fleet, gang, report)
         raise
-    for host, tokens in ready.kv_cache_tokens.items():
-        report.say(f"{host}: KV cache {tokens:,} tokens")
+    operate.keep_cache_lines(fleet, gang, ready, report)
     for answer in answers:
         report.say(
             f"{answer.endpoint.url} on {answer.endpoint.host}: {answer.text!r} in {answer.seconds} s", style="green"

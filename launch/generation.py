@@ -57,6 +57,8 @@ class Generation:
     max_tokens: int
     ports: tuple[int, ...]  # TCP ports that must be free again behind a stop
     members: tuple[Member, ...]
+    kv_tokens: int | None = None  # predicted for the cache of each engine; None: nothing was
+    kv_at_most: bool = False  # the prediction is an upper bound
     asks_key: bool = False  # clients must send the key that lies beside this record
 
     @property

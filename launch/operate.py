@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 from inventory.errors import BringupError, ChangeFailed, CheckFailed, HostUnreachable, NotServing, raise_all
 from inventory.fleet import Fleet
+from launch.cache_lines import against, of_lines
 from launch.generation import Generation, Member
 from launch.planned.wanted import KEY_FILE
 from launch.smoke import Answer, Endpoint, read_answer, smoke_script
-from launch.supervise import STOP_GRACE_S, start_script, stop_script, tail_script
+from launch.supervise import STOP_GRACE_S, keep_script, start_script, stop_script, tail_script
 from launch.survey import Deployment, Survey, survey, the_one
 from launch.verdict import MIXED, Verdict, deploy_again, judge, states
 from launch.watch import Ready, watch
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 CANARY_DEADLINE_S = 15.0
 START_DEADLINE_S = 60.0
 SMOKE_DEADLINE_S = 180.0
+KEEP_DEADLINE_S = 20.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +141,7 @@ def restart(fleet: Fleet, deployment: Deployment, report: Report, *, timeout_s: 
             start(fleet, gang)
         with report.phase("Watch"):
             ready = watch(fleet, gang, timeout_s=timeout_s, told=told_by(report))
+            keep_cache_lines(fleet, gang, ready, report)
         with report.phase("Smoke"):
             smoke(fleet, gang, timeout_s=SMOKE_DEADLINE_S)
     except BringupError:
@@ -167,6 +170,25 @@ def _refuse_mixed(deployment: Deployment) -> None:
             required=f"generation {deployment.gang.generation} of {deployment.gang.name} on every host",
             next_command=deploy_again(deployment.gang),
         )
+
+
+def keep_cache_lines(fleet: Fleet, gang: Generation, ready: Ready, report: Report) -> None:
+    """Say what each host's engines have of KV cache, against what was planned, and keep their lines on the host.
+
+    A host that cannot keep them serves all the same.
+    """
+    for host, lines in ready.kv_cache_lines.items():
+        seen = of_lines(lines)
+        report.say(f"{host}: KV cache {against(gang.kv_tokens, at_most=gang.kv_at_most, seen=seen)}")
+
+    def one(transport: Transport) -> Completed:
+        lines = ready.kv_cache_lines[transport.host]
+        script = keep_script(gang.name, lines, state_dir=fleet.state_dirs[transport.host])
+        return transport.run(script, timeout=KEEP_DEADLINE_S)
+
+    for host, outcome in fleet.each(one, tuple(ready.kv_cache_lines)).items():
+        if isinstance(outcome, BringupError) or outcome.exit_status != 0:
+            report.say(f"{host}: its line on the KV cache could not be kept; status will not know it", style="yellow")
 
 
 def told_by(report: Report) -> Callable[[str, str], None]:

@@ -79,6 +79,7 @@ class Progress:
     percent: int | None = None  # of the phase, where a progress bar tells it
     _cause: FirstCause = field(default_factory=FirstCause)
     _cache_tokens: dict[str, int] = field(default_factory=dict)  # by engine
+    _cache_lines: dict[str, str] = field(default_factory=dict)
     _engines_up: set[str] = field(default_factory=set)
     _engines: int = 1
     _supervised: bool = False
@@ -105,6 +106,11 @@ class Progress:
         """Tokens that the KV caches of this host's engines hold together."""
         return sum(self._cache_tokens.values()) or None
 
+    @property
+    def kv_cache_lines(self) -> tuple[str, ...]:
+        """The line of each engine that tells so, as it was logged."""
+        return tuple(self._cache_lines.values())
+
     def _read(self, line: str) -> None:
         match = HEAD.match(line)
         process, level, text = match.group("process", "level", "text") if match else ("", None, line)
@@ -113,6 +119,8 @@ class Progress:
             self._enter(Phase.FAILED, self._cause.line)
             return
         self._count(process, text)
+        if CACHE_TOKENS.search(text):
+            self._cache_lines[process] = line
         for phase, mark in MARKS:
             if mark.search(text) and not (self._supervised and phase is Phase.READY):
                 self._enter(phase, line)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import inventory.facts
 from inventory.errors import BadInput
 from inventory.quoting import quote, quote_all
+from launch.cache_lines import Actual, kept, of_lines
 from launch.generation import Generation, read_generation
 from playbooks.plan import ABSENT, Action, Phase, Step
 
@@ -43,12 +44,16 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What a host says of one deployment. `generation` is None when its record cannot be read."""
+    """What a host says of one deployment. `generation` is None when its record cannot be read.
+
+    `caches`: what its engines logged of their KV caches; none before they were ready.
+    """
 
     name: str
     ranks: RankState
     log_age_s: int | None
     generation: Generation | None
+    caches: tuple[Actual, ...] = ()
 
 
 @cache
@@ -111,8 +116,9 @@ def read_told(answer: str, host: str) -> tuple[Told, ...]:
             ranks=read_state(state),
             log_age_s=int(age) if age.isdecimal() else None,
             generation=_generation_or_none(record, host),
+            caches=of_lines(caches.split("\t")),
         )
-        for name, state, age, record in zip(*(lines[i::4] for i in range(4)), strict=False)
+        for name, state, age, record, caches in zip(*(lines[i::5] for i in range(5)), strict=False)
         if name
     )
 
@@ -122,6 +128,11 @@ def _generation_or_none(record: str, host: str) -> Generation | None:
         return read_generation(record, host)
     except BadInput:
         return None
+
+
+def keep_script(name: str, lines: Sequence[str], *, state_dir: str) -> str:
+    """Keep log lines of the current generation's engines beside their log."""
+    return f"set -e\n{_preamble(state_dir)}\nkeep_cache_lines {quote_all([name, *kept(lines)])}\n"
 
 
 def tail_script(name: str, lines: int, *, state_dir: str) -> str:

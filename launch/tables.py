@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from launch.cache_lines import against
+
 if TYPE_CHECKING:
     from launch.catalogue import Found
     from launch.operate import Status
@@ -26,10 +28,11 @@ def status_rows(status: Status) -> Table:
                 "" if told is None or told.log_age_s is None else f"{told.log_age_s} s ago",
                 " ".join(member.urls) or "headless",
                 "" if answer is None else f"{answer.seconds} s" if answer.ok else f"failed: {answer.error}",
+                "" if told is None else against(gang.kv_tokens, at_most=gang.kv_at_most, seen=told.caches),
                 member.supervisor,
             )
         )
-    return ("host", "ranks", "state", "last log line", "endpoint", "completion", "supervisor"), rows
+    return ("host", "ranks", "state", "last log line", "endpoint", "completion", "KV cache", "supervisor"), rows
 
 
 def recipe_rows(found: Sequence[Found]) -> Table:

@@ -52,12 +52,13 @@ class Watched:
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """What the logs of a gang that came up say. `kv_cache_tokens` by host, where vLLM printed it."""
+    """What the logs of a gang that came up say. `kv_cache_tokens` and their lines by host, where vLLM printed them."""
 
     seconds: float
     kv_cache_tokens: Mapping[str, int]
     decided_by: Mapping[str, str]
     """The log line that made each host ready."""
+    kv_cache_lines: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 def watch(fleet: Fleet, gang: Generation, *, timeout_s: float, told: Told) -> Ready:
@@ -79,6 +80,7 @@ def watch(fleet: Fleet, gang: Generation, *, timeout_s: float, told: Told) -> Re
                 seconds=time.monotonic() - began,
                 kv_cache_tokens={h: t for h, w in watched.items() if (t := w.progress.kv_cache_tokens)},
                 decided_by={host: one.progress.line for host, one in watched.items()},
+                kv_cache_lines={h: lines for h, w in watched.items() if (lines := w.progress.kv_cache_lines)},
             )
         if time.monotonic() - began > timeout_s:
             raise _too_late(gang.name, watched, timeout_s)

@@ -46,7 +46,7 @@ as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo -n "$@"; fi; }
 start_deployment() {
     sd_dir=$state_dir/deployments/$1/$(readlink "$state_dir/deployments/$1/current")
     [ ! -e "$sd_dir/log" ] || mv -f "$sd_dir/log" "$sd_dir/log.1"
-    rm -f "$sd_dir/record"
+    rm -f "$sd_dir/record" "$sd_dir/kv-cache"
     if has_unit "$1"; then
         as_root systemctl daemon-reload
         as_root systemctl reset-failed "bringup-$1.service" 2>/dev/null || :
@@ -149,8 +149,15 @@ look() {
     [ "$lk_size" -le "$2" ] || tail -c "+$(($2 + 1))" "$lk_log" | head -c "$3"
 }
 
-# tell_deployments: for each deployment of this host four lines: its name, its state, the age in seconds of its log's last
-# line (- without a log), its generation.json (one line).
+# keep_cache_lines NAME LINE...: what the engines of this host logged of their KV cache, beside their log, which grows.
+keep_cache_lines() {
+    kc_dir=$state_dir/deployments/$1/current
+    shift
+    printf '%s\n' "$@" >"$kc_dir/kv-cache.partial" && mv -f "$kc_dir/kv-cache.partial" "$kc_dir/kv-cache"
+}
+
+# tell_deployments: for each deployment of this host five lines: its name, its state, the age in seconds of its log's last
+# line (- without a log), its generation.json (one line), what its engines logged of their KV cache (tabs between them).
 tell_deployments() {
     for td_link in "$state_dir/deployments"/*/current; do
         [ -L "$td_link" ] || continue
@@ -158,7 +165,8 @@ tell_deployments() {
         td_name=${td_name##*/}
         td_age=-
         if [ -e "$td_link/log" ]; then td_age=$(($(date +%s) - $(stat -c %Y "$td_link/log"))); fi
-        printf '%s\n%s\n%s\n%s\n' "$td_name" "$(deployment_state "$td_name")" "$td_age" \
-            "$(head -n 1 "$td_link/generation.json" 2>/dev/null)"
+        printf '%s\n%s\n%s\n%s\n%s\n' "$td_name" "$(deployment_state "$td_name")" "$td_age" \
+            "$(head -n 1 "$td_link/generation.json" 2>/dev/null)" \
+            "$(head -n 64 "$td_link/kv-cache" 2>/dev/null | tr '\n' '\t')"
     done
 }
