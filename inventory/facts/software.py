@@ -26,10 +26,11 @@ def read_software(answers: Answers) -> Maybe[Software]:
         return environments
     if isinstance(weights, Unknown):
         return weights
+    docker = docker_info(answers)
     return Software(
         systemd=systemd_version(answers),
         container="lab" if is_simulated(answers) else word(answers, "system.container") or None,
-        docker=docker_version(answers),
+        docker=docker.text("ServerVersion") or None,
         podman=version(answers, "containers.podman"),
         python=version(answers, "software.python"),
         uv=version(answers, "software.uv"),
@@ -37,7 +38,7 @@ def read_software(answers: Answers) -> Maybe[Software]:
         weights=weights,
         pip=version(answers, "software.pip"),
         container_toolkit=read_toolkit(answers),
-        docker_runtimes=docker_runtimes(answers),
+        docker_runtimes=tuple(sorted(docker.object("Runtimes").members)) or None,
         compilers=compilers(answers),
         cdi_specs=tuple(line for line in word(answers, "containers.cdi").splitlines() if line.startswith("/")),
     )
@@ -48,16 +49,9 @@ def version(answers: Answers, name: str) -> str | None:
     return match[0] if match else None
 
 
-def docker_version(answers: Answers) -> str | None:
-    """The daemon's; without one there is nothing to run containers with."""
-    match = VERSION.match(word(answers, "containers.docker"))
-    return match[0] if match else None
-
-
-def docker_runtimes(answers: Answers) -> tuple[str, ...] | None:
-    """Names in `28.1.1 {"nvidia": ..., "runc": ...}`. An older client that may not ask prints `null` or `{}`."""
-    told = parse_object(word(answers, "containers.docker"))
-    return tuple(sorted(told.members)) if told and told.members else None
+def docker_info(answers: Answers) -> Fields:
+    """What `docker info` says; nothing without a daemon, which is needed to run containers."""
+    return parse_object(word(answers, "docker.info")) or Fields({})
 
 
 def systemd_version(answers: Answers) -> str | None:

@@ -799,9 +799,7 @@ systemd_state() {
 # A container service that hangs must not hide the rest.
 section_containers() {
     item cdi cdi_specs
-    item docker docker info --format '{{.ServerVersion}} {{json .Runtimes}}' &
     item podman podman version --format '{{.Client.Version}}'
-    wait
 }
 
 # The files that describe devices to container engines.

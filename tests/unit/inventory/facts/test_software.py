@@ -13,7 +13,7 @@ HOST: dict[str, Said] = {
     "software.systemd-state": "degraded\n",
     "software.python": "Python 3.12.3\n",
     "software.uv": "uv 0.9.2 (x86_64-unknown-linux-gnu)\n",
-    "containers.docker": "28.3.2 null\n",
+    "docker.info": '{"ServerVersion":"28.3.2","Runtimes":null}\n',
     "containers.podman": (127, "podman: not found"),
     "system.container": "",
     "state.environments-folder": "aaa\nbbb\n",
@@ -36,7 +36,7 @@ def test_versions() -> None:
 
 
 CTK = "NVIDIA Container Toolkit CLI version 1.17.8\ncommit: f202b80a9b9d0db00d9b1d73c0128c8962c55f4d\n"
-RUNTIMES = '28.3.2 {"runc":{"path":"runc"},"nvidia":{"args":[],"path":"nvidia-container-runtime"}}\n'
+RUNTIMES = '{"ServerVersion":"28.3.2","Runtimes":{"runc":{},"nvidia":{"path":"nvidia-container-runtime"}}}\n'
 
 
 def test_how_containers_get_gpus() -> None:
@@ -45,7 +45,7 @@ def test_how_containers_get_gpus() -> None:
             **HOST,
             "software.pip": "pip 24.0\n",
             "nvidia_services.container-toolkit": CTK,
-            "containers.docker": RUNTIMES,
+            "docker.info": RUNTIMES,
             "containers.cdi": "/etc/cdi/nvidia.yaml\n/var/run/cdi/nvidia-container-toolkit.json\n",
         }
     )
@@ -54,15 +54,15 @@ def test_how_containers_get_gpus() -> None:
     assert software.cdi_specs == ("/etc/cdi/nvidia.yaml", "/var/run/cdi/nvidia-container-toolkit.json")
 
 
-@pytest.mark.parametrize("said", ["28.3.2 \n", "28.3.2 null\n", "28.3.2 {}\n", "28.3.2 {cut"])
-def test_runtimes_that_docker_does_not_tell_are_not_none(said: Said) -> None:
-    software = read({**HOST, "containers.docker": said})
+@pytest.mark.parametrize("runtimes", ["", ',"Runtimes":null', ',"Runtimes":{}', ',"Runtimes":["runc"]'])
+def test_runtimes_that_docker_does_not_tell_are_not_none(runtimes: str) -> None:
+    software = read({**HOST, "docker.info": f'{{"ServerVersion":"28.3.2"{runtimes}}}\n'})
     assert (software.docker, software.docker_runtimes) == ("28.3.2", None)
 
 
-@pytest.mark.parametrize("said", ["", " null\n", (1, "permission denied while trying to connect")])
+@pytest.mark.parametrize("said", ["", '{"ServerVersion":""}\n', '{"Server', (1, "permission denied while trying")])
 def test_a_client_without_a_daemon_runs_no_containers(said: Said) -> None:
-    software = read({**HOST, "containers.docker": said})
+    software = read({**HOST, "docker.info": said})
     assert (software.docker, software.docker_runtimes) == (None, None)
 
 
