@@ -71,13 +71,13 @@ def is_command(case: Case) -> bool:
 
 def of_brand(images: Images | None, brand: str, cuda: str | None) -> str | None:
     """One pin: a text (NVIDIA's), a map of CUDA builds (NVIDIA's), or a map of brands. None: it says nothing here."""
+    if not images:
+        return None
     if isinstance(images, str):
         return with_build(images, cuda) if brand == "nvidia" else None
-    if images is None:
-        return None
     if any(build in images for build in BUILDS):
         return _of_build(images, cuda) if brand == "nvidia" else None
-    own = images.get(brand)
+    own = images.get(brand) or None
     if isinstance(own, dict):
         return _of_build(own, cuda) if brand == "nvidia" else None
     return with_build(own, cuda) if own is not None and brand == "nvidia" else own

@@ -113,8 +113,8 @@ def reachable(place: Place, strategy: str) -> bool:
 
 def fits_node(place: Place) -> bool:
     """Whether the weights load on one node; where a figure is missing, they count as fitting."""
-    needed, there = place.variant.vram_minimum_gb, place.profile.vram_gb
-    return not needed or not there or needed <= there
+    needed, there = place.variant.vram_minimum_gb or 0, place.profile.vram_gb or 0
+    return needed <= 0 or there <= 0 or needed <= there
 
 
 def fits_twice(place: Place) -> bool:

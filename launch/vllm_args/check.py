@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
 
 from launch.vllm_args.families import foreign_parsers
 from launch.vllm_args.keys import unknown_keys
 from launch.vllm_args.names import unknown_names
-from launch.vllm_args.parse import Kind, Refusal, load, nearest, parse
+from launch.vllm_args.parse import Kind, Refusal, load, parse
 from launch.vllm_args.rules import conflicts
+
+TYPO = 0.93
+"""Likeness of a name that was misspelt; less like is another thing, and no advice."""
 
 
 def check(argv: Sequence[str], env: Mapping[str, str], version: str) -> tuple[Refusal, ...]:
@@ -27,4 +31,4 @@ def unread(env: Mapping[str, str], version: str) -> Iterator[Refusal]:
     for name in env:
         if name.startswith("VLLM_") and name not in known:
             reason = f"vLLM {version} does not read this environment variable"
-            yield Refusal(Kind.UNREAD_ENV, name, reason, nearest(name, known))
+            yield Refusal(Kind.UNREAD_ENV, name, reason, next(iter(get_close_matches(name, known, 1, TYPO)), ""))

@@ -104,14 +104,22 @@ def full_flag(option: Mapping[str, Any]) -> str:
 
 
 def nearest(word: str, names: Iterable[str]) -> str:
-    """Names that begin with `word`, else the most similar one, else ""."""
+    """Names that begin with `word`, else the most similar one of its family, else one that `word` begins with."""
     return _nearest(word, tuple(map(str, names)))
 
 
 @functools.lru_cache(1024)
 def _nearest(word: str, listed: tuple[str, ...]) -> str:
     longer = [name for name in listed if word and name.startswith(word)]
-    return " or ".join(longer[:3]) if longer else next(iter(difflib.get_close_matches(word, listed, 1, 0.6)), "")
+    if longer:
+        return " or ".join(longer[:3])
+    similar = next(iter(difflib.get_close_matches(word, listed, 1, 0.6)), "")
+    stem = max((name for name in listed if re.match(rf"{re.escape(name)}[_-]", word)), key=len, default="")
+    return stem if stem and _family(similar) != _family(word) else similar
+
+
+def _family(name: str) -> str:
+    return re.split("[_-]", name.lstrip("-"), maxsplit=1)[0]
 
 
 def after_serve(argv: Sequence[str]) -> list[str]:

@@ -143,7 +143,7 @@ def test_options_that_exclude_or_need_each_other(words: str, token: str) -> None
             ["--attention-backend", "B12X_MLA_SPARSE"],
             Kind.UNKNOWN_NAME,
             "--attention-backend B12X_MLA_SPARSE",
-            "--attention-backend XPU_MLA_SPARSE",
+            "--attention-backend B12X",
         ),
         (["--quantization", "ascend"], Kind.UNKNOWN_NAME, "--quantization ascend", ""),
         (
