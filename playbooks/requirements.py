@@ -109,6 +109,20 @@ class Build:
 
 
 @dataclass(frozen=True, slots=True)
+class MemoryForecast:
+    """What the memory model says of one GPU.
+
+    `loads_bytes`: the least that a GPU must have for weights and activations within vLLM's share of it. `short`: why not
+    one request fits then, empty when one does. `certain`: no figure behind it is derived or assumed. `source`: of these.
+    """
+
+    loads_bytes: int | None
+    short: str
+    certain: bool
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
 class HostRequirements:
     """What the plan asks of one host. A part that the plan does not tell is None or empty, and its checks skip.
 
@@ -140,6 +154,7 @@ class HostRequirements:
     gpu_memory_utilization: float | None = None
     earlier: HostFacts | None = None  # on the last record of this host; counters are compared with it
     restart: str | None = None  # the unit's Restart=
+    memory_forecast: MemoryForecast | None = None  # None: the architecture of the model is not known
     fetches_from: tuple[str, ...] = ()  # URLs that this host downloads from; none: it downloads nothing
     proxy: str | None = None  # that these downloads go through
 
@@ -173,6 +188,7 @@ class Requirements:
     shutdown_timeout_s: int | None = None
     stop_timeout_s: int | None = None  # after which the unit's processes are killed
     control_env: tuple[tuple[str, str], ...] = ()  # proxy variables of the control machine
+    at: float | None = None  # when the facts are judged: seconds since 1970 on the control machine
 
     def of(self, host: str) -> HostRequirements:
         return next(one for one in self.hosts if one.host == host)

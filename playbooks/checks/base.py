@@ -54,13 +54,13 @@ def skip(check: str, host: str, reason: str) -> Finding:
 
 
 def planned_gpus(check: str, facts: HostFacts, needs: HostRequirements) -> tuple[Gpu, ...] | Finding:
-    """The devices that the plan uses, or the finding that says why there is nothing to compare."""
-    if not needs.gpus:
+    """The devices that the plan uses (all, where it tells nothing of this host), or why there is nothing to compare."""
+    if not needs.gpus and needs.processes.total:
         return skip(check, facts.host, "the plan uses no GPU here")
     if not is_known(facts.gpus):
         look = f"{ON_HOST}sudo dmesg | grep -iE 'nvrm|amdgpu' | tail -20"
         return unread(check, facts.host, facts.gpus, "the GPUs of the plan can be read", look)
-    found = tuple(gpu for gpu in facts.gpus.devices if gpu.index in needs.gpus)
+    found = tuple(gpu for gpu in facts.gpus.devices if gpu.index in needs.gpus or not needs.gpus)
     return found or skip(check, facts.host, "none of the planned GPUs is there: see gpu.count")
 
 
@@ -69,11 +69,6 @@ def gpu_memory(gpu: Gpu, facts: HostFacts) -> int | None:
     if gpu.memory_bytes is not None:
         return gpu.memory_bytes
     return facts.memory.total_bytes if is_known(facts.memory) else None
-
-
-def foreign_processes(gpu: Gpu, needs: HostRequirements) -> tuple[str, ...]:
-    """Processes on `gpu` that do not belong to the deployment being replaced, as `pid 12 'name'`."""
-    return tuple(f"pid {p.pid} {p.name!r}" for p in gpu.processes if p.pid not in needs.own_pids)
 
 
 def of_each(

@@ -33,7 +33,7 @@ _BROKEN = (
 
 
 def check(facts: HostFacts, needs: HostRequirements) -> Finding:
-    if not needs.gpus:
+    if not needs.gpus and needs.processes.total:
         return skip(ID, facts.host, "the plan uses no GPU here")
     if not isinstance(facts.gpus, Unknown):
         return state(facts.host, facts.gpus)

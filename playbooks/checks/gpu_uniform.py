@@ -12,11 +12,11 @@ PRIORITY = Priority.P1
 WHY = "the slowest GPU sets the pace of every step, and unlike drivers make collectives hang"
 
 _LOOK = f"{ON_HOST}sudo dmesg | grep -iE 'nvrm|amdgpu' | tail -20"
-_REQUIRED = "every host of the gang has the same GPU model, memory and driver, all real or all simulated"
+_REQUIRED = "every host of the gang has the same GPU model, memory, driver and vbios, all real or all simulated"
 
 
 def check(facts: Mapping[str, HostFacts], needs: Requirements) -> tuple[Finding, ...]:
-    users = [one.host for one in needs.hosts if one.gpus]
+    users = [one.host for one in needs.hosts if one.gpus or not one.processes.total]
     if len(users) < 2:
         return (skip(ID, "", "fewer than two hosts use GPUs"),)
     known, unknown = of_each(facts, needs, lambda host: host.gpus)
@@ -26,7 +26,7 @@ def check(facts: Mapping[str, HostFacts], needs: Requirements) -> tuple[Finding,
 
 
 def compare(gpus: Mapping[str, Gpus]) -> tuple[Finding, ...]:
-    """Model, memory and realness must be equal; a driver that differs is a warning."""
+    """Model, memory and realness must be equal; a driver or a vbios that differs is a warning."""
     models = {host: models_of(one) for host, one in gpus.items()}
     drivers = {host: f"driver {one.driver or 'none'}" for host, one in gpus.items()}
     if len(set(models.values())) > 1:
@@ -35,8 +35,18 @@ def compare(gpus: Mapping[str, Gpus]) -> tuple[Finding, ...]:
     if len(set(drivers.values())) > 1:
         remedy = f"install the same driver on {', '.join(odd_ones(drivers))}, then reboot it"
         return (Finding(ID, Status.WARN, "", by_value(drivers), _REQUIRED, remedy),)
+    boards = {host: vbios_of(one) for host, one in gpus.items() if vbios_of(one)}
+    if len(set(boards.values())) > 1:
+        remedy = f"bring the firmware of {', '.join(odd_ones(boards))} to the same version"
+        return (Finding(ID, Status.WARN, "", by_value(boards), _REQUIRED, remedy),)
     model, driver = next(iter(models.values())), next(iter(drivers.values()))
     return (Finding(ID, Status.PASS, "", f"{model}, {driver} on {len(gpus)} hosts"),)
+
+
+def vbios_of(gpus: Gpus) -> str:
+    """Empty where it is not told."""
+    told = sorted({gpu.health.vbios for gpu in gpus.devices if gpu.health.vbios})
+    return f"vbios {', '.join(told)}" if told else ""
 
 
 def models_of(gpus: Gpus) -> str:
