@@ -68,6 +68,8 @@ def plan(
     output: str = "",
     save: str = "",
     compare: str = "",
+    svg: str = "",
+    html: str = "",
     json: bool = False,
 ) -> None:
     """What would run where on these hosts, and why; what else could, and what it would cost. Changes nothing."""

@@ -30,6 +30,8 @@ HELP = {
     "set": "vLLM options over the recipe's: max-model-len=200000,kv-cache-dtype=fp8; braces keep JSON whole",
     "plan.save": "with --output shell or compose: write a file for each host into this new folder",
     "output": "text, json, shell (a script for each host) or compose (a compose file for each host)",
+    "svg": "draw hosts, NUMA nodes, GPUs with their ranks and memory, NICs and links into this file",
+    "html": "the same drawing, with the reasons, alternatives and commands, as one file that needs nothing else",
     "compare": "two plans that --json wrote, with a comma between them: what differs, and what that means",
     "plan.nodes": "how many of --hosts: the best are taken; default: all; with --hardware as few as hold the weights",
     "deploy.nodes": "how many of --hosts: the best are taken; default: all",

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def lines(plan: LaunchPlan) -> Iterator[str]:
     yield from _summary(plan)
-    yield from _memory(plan.memory)
+    yield from memory_lines(plan.memory)
     for host in plan.hosts:
         yield ""
         yield from _host(host)
@@ -60,7 +60,7 @@ def sizes(plan: LaunchPlan) -> str:
     return " x ".join(parts[:2]) + "".join(f", {one}" for one in parts[2:]) + balancing
 
 
-def _memory(memory: Memory) -> Iterator[str]:
+def memory_lines(memory: Memory) -> Iterator[str]:
     verdict = {True: "it fits", False: "it does not fit", None: "it may not fit"}[memory.fits]
     yield f"memory: {verdict}: {gb(memory.needed_bytes)} needed of {gb(memory.there_bytes)}, {memory.of}"
     if memory.parts:

@@ -33,6 +33,8 @@ def plan(  # noqa: PLR0913  (its flags)
     output: str,
     save: str,
     compare: str,
+    svg: str,
+    html: str,
     json: bool,
     **flags: str,
 ) -> ExitCode:
@@ -49,6 +51,7 @@ def plan(  # noqa: PLR0913  (its flags)
     made = _planned(found, wanted, asked, hosts=hosts, inventory=inventory, replay=replay)
     if output in {"shell", "compose"}:
         refuse_unfit(made)
+    _draw(made, svg=svg, html=html)
     _show(made, output, save)
     refuse_unfit(made)
     return ExitCode.DONE
@@ -92,6 +95,26 @@ def _assumed(found: Found, wanted: Request) -> tuple[tuple[Host, ...], Mapping[s
     place = Place(found.recipe, found.library, variant, hardware)
     nodes = wanted.nodes or nodes_for(place, wanted.strategy or "")
     return assumed(hardware, found.library.profile(hardware), nodes)
+
+
+def _draw(made: LaunchPlan, *, svg: str, html: str) -> None:
+    """Write the pictures that were asked for."""
+    if svg:
+        from launch.plans.picture.svg import svg as picture
+
+        _write("svg", Path(svg), picture(made))
+    if html:
+        from launch.plans.picture.page import page
+
+        _write("html", Path(html), page(made))
+
+
+def _write(flag: str, path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise request.refused(flag, str(path), f"a file that can be written ({error.strerror})") from error
+    Report().say(f"drawn as {path}")
 
 
 def _show(made: LaunchPlan, output: str, save: str) -> None:
