@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from launch.build import HostLaunch, generation_of, launch_steps, runner_of, stage_steps
+from launch.memory.of_recipe import of_decision
 from launch.requirements import requirements
 from playbooks.layout import Layout
 
@@ -16,19 +17,24 @@ if TYPE_CHECKING:
     from launch.decide import Decision
     from launch.engine import Engine
     from launch.generation import Generation
+    from launch.memory.of_recipe import Forecast
     from playbooks.plan import Step
     from playbooks.requirements import Requirements
 
 
 @dataclass(frozen=True, slots=True)
 class Assembly:
-    """`steps` are provision, prefetch and stage of each host; `launch` is what stops, switches and starts it."""
+    """`steps` are provision, prefetch and stage of each host; `launch` is what stops, switches and starts it.
+
+    `forecast`: of the memory of each GPU; None: nothing is known of the architecture.
+    """
 
     decision: Decision
     gang: Generation
     needs: Requirements
     steps: Mapping[str, tuple[Step, ...]]
     launch: Mapping[str, HostLaunch]
+    forecast: Forecast | None = None
 
     def all_steps(self, host: str) -> tuple[Step, ...]:
         launch = self.launch[host]
@@ -44,7 +50,8 @@ def assemble(
 ) -> Assembly:
     layouts = {host.name: Layout(host.state_dir) for host in hosts}
     runners = {host.name: runner_of(facts[host.name], engines[host.name].python) for host in hosts}
-    gang = generation_of(decision, name, runners)
+    forecast = of_decision(decision, facts)
+    gang = _predicted(generation_of(decision, name, runners), forecast)
     head = engines[decision.placement.head.host]
     needs = requirements(
         decision,
@@ -60,4 +67,11 @@ def assemble(
         runner, layout = runners[command.host], layouts[command.host]
         steps[command.host] = (*engines[command.host].steps, *stage_steps(command, gang, runner, layout))
         launch[command.host] = launch_steps(command, gang, runner, layout)
-    return Assembly(decision, gang, needs, steps, launch)
+    return Assembly(decision, gang, needs, steps, launch, forecast)
+
+
+def _predicted(gang: Generation, forecast: Forecast | None) -> Generation:
+    """The record of the gang with what its engines should log of their KV cache."""
+    if forecast is None or forecast.plan.tokens is None:
+        return gang
+    return replace(gang, kv_tokens=forecast.plan.tokens, kv_at_most=forecast.plan.is_bound)

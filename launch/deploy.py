@@ -16,6 +16,7 @@ from launch import operate
 from launch.assemble import Assembly, assemble
 from launch.gang import STOPPED, states_ahead
 from launch.gather import gather_all
+from launch.memory.show import numbers
 from launch.outline import launched
 from launch.supervise import read_state
 from launch.survey import survey
@@ -56,6 +57,7 @@ def prepare(found: Found, request: Request, fleet: Fleet, report: Report) -> Pre
     with report.phase("Place"):
         assembly = _assembled(found, request, tuple(fleet.hosts.values()), facts)
         report.reasons(assembly.decision.placement.reasons, assembly.gang.hosts)
+        _say_memory(assembly, report)
     with report.phase("Check"):
         seen = _checked(assembly.needs, request, facts)
         report.findings(seen, brief=True)
@@ -64,6 +66,13 @@ def prepare(found: Found, request: Request, fleet: Fleet, report: Report) -> Pre
         _refuse_left_behind(assembly.gang, survey(fleet))
         plan = _planned(assembly, fleet, seen)
     return Prepared(request, assembly, plan)
+
+
+def _say_memory(assembly: Assembly, report: Report) -> None:
+    """The two numbers that vLLM will log, as they are predicted."""
+    if assembly.forecast is not None:
+        for line in numbers(assembly.forecast.plan, assembly.decision.placement.data_parallel_size):
+            report.say(f"  {line}")
 
 
 def checked(

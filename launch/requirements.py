@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from inventory.facts.base import is_known
 from launch.hardware import CPU
+from launch.memory.of_recipe import of_decision
 from launch.placement import LoadBalancing
 from launch.plan_parts import (
     build_of,
@@ -21,17 +22,20 @@ from launch.plan_parts import (
     utilization,
     weights_of,
 )
+from launch.plans.fit import is_derived
 from launch.processes import processes_of
 from launch.resolve.constraints import unmet
 from launch.resolve.gates import Place
+from launch.sizes import size
 from launch.vllm_args.check import check as check_argv
 from playbooks.environments import load_environment
-from playbooks.requirements import HostRequirements, Requirements, Space
+from playbooks.requirements import HostRequirements, MemoryForecast, Requirements, Space
 
 if TYPE_CHECKING:
     from inventory.facts.host import HostFacts
     from launch.command import HostCommand
     from launch.decide import Decision
+    from launch.memory.of_recipe import Forecast
     from launch.placement import Node
 
 STATE_BYTES = 200_000_000  # logs, plans and job files of some hundred deploys
@@ -64,6 +68,8 @@ def requirements(
         _of_host(node, decision, facts[node.host], name, state_dirs[node.host], downloads[node.host], gpu_runtime)
         for node in placement.nodes
     )
+    forecast = memory_forecast(of_decision(decision, facts))
+    hosts = tuple(replace(one, memory_forecast=forecast) if one.gpus else one for one in hosts)
     return Requirements(
         hosts=hosts,
         head=placement.head.host,
@@ -138,6 +144,26 @@ def own_pids(facts: HostFacts, name: str) -> tuple[int, ...]:
     if not is_known(facts.deployments):
         return ()
     return tuple(pid for one in facts.deployments if one.name == name for pid in one.pids)
+
+
+def memory_forecast(forecast: Forecast | None) -> MemoryForecast | None:
+    """What the memory model says of each GPU, for the check; None where it knows nothing of the weights."""
+    if forecast is None or forecast.weights is None:
+        return None
+    plan, settings = forecast.plan, forecast.settings
+    loaded = None if plan.weights_bytes is None else plan.weights_bytes + (plan.activation_bytes or 0)
+    short = ""
+    if plan.loads is not False and plan.fits is False and plan.context and plan.request_bytes and plan.kv_bytes:
+        short = (
+            f"a request of {plan.context:,} tokens takes {size(plan.request_bytes)} of cache, "
+            f"and at most {size(plan.kv_bytes)} are left"
+        )
+    return MemoryForecast(
+        loads_bytes=None if loaded is None else math.ceil(loaded / settings.utilisation),
+        short=short,
+        certain=not is_derived(forecast),
+        source=forecast.weights.source,
+    )
 
 
 def _memory_per_gpu(decision: Decision) -> int | None:

@@ -112,8 +112,9 @@ class Build:
 class MemoryForecast:
     """What the memory model says of one GPU.
 
-    `loads_bytes`: the least that a GPU must have for weights and activations within vLLM's share of it. `short`: why not
-    one request fits then, empty when one does. `certain`: no figure behind it is derived or assumed. `source`: of these.
+    `loads_bytes`: the least that a GPU must have for weights and activations within vLLM's share of it. `short`: why
+    not one request fits then, empty when one does. `certain`: no figure behind it is derived or assumed. `source`: of
+    the weights.
     """
 
     loads_bytes: int | None

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from inventory.facts.host import HostFacts
 from playbooks.checks.base import ON_HOST, Priority, gb, gib, gpu_memory, planned_gpus, skip
 from playbooks.finding import Finding, Status
-from playbooks.requirements import HostRequirements, Requirements
+from playbooks.requirements import HostRequirements, MemoryForecast, Requirements
 
 ID = "plan.vram_fit"
 PRIORITY = Priority.P0
@@ -13,6 +13,7 @@ WHY = "weights that do not fit are found out after minutes of loading, on the la
 
 _MARGIN = 1.1  # below this there is hardly room for the KV cache
 _REMEDY = "spread it over more hosts (--hosts), or choose a smaller variant (--variant)"
+_SHORTER = "a shorter --max-model-len, fewer --max-num-batched-tokens, an FP8 cache or more hosts: see invoke memory"
 
 
 def check(facts: Mapping[str, HostFacts], needs: Requirements) -> tuple[Finding, ...]:
@@ -22,22 +23,49 @@ def check(facts: Mapping[str, HostFacts], needs: Requirements) -> tuple[Finding,
 
 
 def of_host(facts: HostFacts, needs: HostRequirements) -> Finding:
-    if needs.memory_per_gpu_bytes is None:
+    """Two rules, and the graver word counts: the recipe's minimum, and the memory model where it knows the model."""
+    told = needs.memory_forecast
+    if needs.memory_per_gpu_bytes is None and told is None:
         return skip(ID, facts.host, "the recipe does not tell how much memory a GPU needs")
     gpus = planned_gpus(ID, facts, needs)
     if isinstance(gpus, Finding):
         return gpus
-    needed = needs.memory_per_gpu_bytes
-    required = f"{gib(needed)} a GPU for weights and working space, and a tenth more for the KV cache"
+    required = "; ".join(_required(needs))
     sizes = [size for gpu in gpus if (size := gpu_memory(gpu, facts)) is not None]
     if len(sizes) < len(gpus):
         look = f"{ON_HOST}cat /proc/meminfo"
         return Finding(ID, Status.UNKNOWN, facts.host, "the size of unified memory is unknown", required, look)
-    observed = f"the smallest planned GPU has {gib(min(sizes))}"
-    if min(sizes) < needed:
-        return Finding(ID, Status.FAIL, facts.host, observed, required, _REMEDY)
-    status = Status.WARN if min(sizes) < needed * _MARGIN else Status.PASS
-    return Finding(ID, status, facts.host, observed, required, _REMEDY)
+    observed = f"the smallest planned GPU has {gib(min(sizes))}" + (f"; {told.short}" if told and told.short else "")
+    recipe, model = _by_recipe(min(sizes), needs), _by_model(min(sizes), told)
+    status = max(recipe, model, key=(Status.PASS, Status.WARN, Status.FAIL).index)
+    loads = told is None or told.loads_bytes is None or min(sizes) >= told.loads_bytes
+    only_short = recipe is Status.PASS and model is Status.WARN and loads
+    return Finding(ID, status, facts.host, observed, required, _SHORTER if only_short else _REMEDY)
+
+
+def _required(needs: HostRequirements) -> Iterator[str]:
+    if needs.memory_per_gpu_bytes is not None:
+        least = gib(needs.memory_per_gpu_bytes)
+        yield f"by the recipe's vram_minimum_gb {least} a GPU to load, and a tenth more for the KV cache"
+    told = needs.memory_forecast
+    if told is not None and told.loads_bytes is not None:
+        yield f"by the memory model {gib(told.loads_bytes)} a GPU for weights and activations ({told.source})"
+
+
+def _by_recipe(smallest: int, needs: HostRequirements) -> Status:
+    needed = needs.memory_per_gpu_bytes
+    if needed is None or smallest >= needed * _MARGIN:
+        return Status.PASS
+    return Status.FAIL if smallest < needed else Status.WARN
+
+
+def _by_model(smallest: int, told: MemoryForecast | None) -> Status:
+    """What rests on derived figures only warns: vLLM itself will say."""
+    if told is None:
+        return Status.PASS
+    if told.loads_bytes is not None and smallest < told.loads_bytes:
+        return Status.FAIL if told.certain else Status.WARN
+    return Status.WARN if told.short else Status.PASS
 
 
 def _together(facts: Mapping[str, HostFacts], needs: Requirements) -> Iterator[Finding]:
