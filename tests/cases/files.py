@@ -33,8 +33,9 @@ OF_DIAGNOSIS = (
 
 def is_read(name: str) -> bool:
     """Whether anybody reads a file of this name."""
-    known = {one for reader in READERS for one in reader.names}
-    return name in known or any(fnmatch(name, one) for one in (*PLAN_FILES, *OF_DIAGNOSIS))
+    if any(reader.is_named(name) for reader in READERS):
+        return True
+    return any(fnmatch(name, one) for one in (*PLAN_FILES, *OF_DIAGNOSIS))
 
 
 def facts(

@@ -79,7 +79,9 @@ def requirements(plan: Plan, files: Mapping[str, str], hosts: Sequence[str]) -> 
         ),
         container=_container(plan, files),
         control_env=parse_proxies(files.get("control_env.txt", "")),
-        rdma=plan["fabric"] == "rdma" if "fabric" in plan else None,
+        rdma=plan["fabric"] in {"rdma", "ib", "infiniband", "roce", "rail"} if "fabric" in plan else None,
+        rail=plan["fabric"] == "rail" if "fabric" in plan else None,
+        mnnvl=plan["fabric"] in {"mnnvl", "nvlink", "imex"} if "fabric" in plan else None,
         shutdown_timeout_s=plan.get("shutdown_timeout"),
     )
 
@@ -99,6 +101,7 @@ def _of_host(host: str, told: Plan, plan: Plan, files: Mapping[str, str]) -> Hos
         ports=tuple(plan.get("ports", ())),
         space=(),
         own_pids=(),
+        gpu_runtime=_runtime(plan),
         argv=_argv(host, plan, files),
         env=_env(plan, files),
         weights=_weights(files),
@@ -106,6 +109,12 @@ def _of_host(host: str, told: Plan, plan: Plan, files: Mapping[str, str]) -> Hos
         numa_bind_required=plan.get("numa_bind") == "required",
         gpu_memory_utilization=plan.get("gpu_memory_utilization"),
     )
+
+
+def _runtime(plan: Plan) -> str | None:
+    """`13.0` of `cu130` or 13.0."""
+    digits = "".join(char for char in str(plan.get("cuda", "")) if char.isdigit())
+    return f"{digits[:2]}.{digits[2:] or 0}" if len(digits) >= 2 else None
 
 
 def _argv(host: str, plan: Plan, files: Mapping[str, str]) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from fnmatch import fnmatch
 from typing import Any
 
 from inventory.facts.host import HostFacts
@@ -19,13 +20,20 @@ class Files:
     planned: Mapping[str, Any]
     plan: Mapping[str, Any]
 
+    def texts(self, *patterns: str) -> tuple[str, ...]:
+        """The host's own files whose names fit one of the patterns, in the order of the patterns."""
+        return tuple(text for one in patterns for name, text in self.own.items() if fnmatch(name, one))
+
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """`read(files, facts so far)` gives the fields of `HostFacts` that the files named `names` tell."""
+    """`read(files, facts so far)` gives the fields of `HostFacts` that the files named `names` (patterns) tell."""
 
     names: tuple[str, ...]
     read: Callable[[Files, HostFacts], Mapping[str, Any]]
 
     def applies(self, given: Files) -> bool:
-        return any(name in given.own or name in given.shared for name in self.names)
+        return any(self.is_named(name) for name in (*given.own, *given.shared))
+
+    def is_named(self, name: str) -> bool:
+        return any(fnmatch(name, one) for one in self.names)

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import csv
 import re
+from collections.abc import Mapping
 
 from inventory.facts.base import Maybe, Unknown, Why
 from inventory.facts.gpu.nvidia_gpu import NvidiaAnswer, NvidiaGpu, pci_address
+from inventory.facts.gpu.nvidia_xml import SLOWDOWNS
 from inventory.facts.gpu.quantity import told
 
+UNCORRECTED = "ecc.errors.uncorrected.volatile.total"
+REASONS = ("clocks_event_reasons", "clocks_throttle_reasons")
 LISTED = re.compile(r"(?m)^GPU \d{1,3}: (.+?) \(UUID: ([^)]+)\)[ \t]*$")
 HEADER = re.compile(r"\b(?:name|index|uuid|pci\.bus_id|memory\.total|[a-z_]+\.[a-z_.]+)\b")
 NAME = re.compile(r"NVIDIA|GeForce|Tesla|Quadro|GRID|TITAN|RTX|GTX")
@@ -36,17 +40,35 @@ def parse_csv(text: str) -> Maybe[NvidiaAnswer]:
     return NvidiaAnswer(
         driver=told(rows[0].get("driver_version", "")),
         cuda=None,
-        gpus=tuple(
-            NvidiaGpu(
-                name=row["name"],
-                uuid=row.get("uuid", ""),
-                memory=row.get("memory.total"),
-                pci_address=pci_address(row["pci.bus_id"]),
-                mig_mode=row.get("mig.mode.current"),
-                addressing_mode=row.get("addressing_mode"),
-            )
-            for row in rows
+        gpus=tuple(map(read_row, rows)),
+    )
+
+
+def read_row(row: Mapping[str, str]) -> NvidiaGpu:
+    """A GPU of --query-gpu, whichever columns were asked for; units of memory as nvidia-smi prints them (MiB)."""
+    return NvidiaGpu(
+        name=row.get("name", ""),
+        uuid=row.get("uuid", ""),
+        memory=row.get("memory.total"),
+        free=row.get("memory.free"),
+        pci_address=pci_address(row.get("pci.bus_id", "")),
+        mig_mode=row.get("mig.mode.current"),
+        addressing_mode=row.get("addressing_mode"),
+        recovery_action=row.get("gpu_recovery_action"),
+        remap_pending=row.get("remapped_rows.pending"),
+        remap_failure=row.get("remapped_rows.failure"),
+        remapped_rows=row.get("remapped_rows.uncorrectable"),
+        uncorrectable=tuple(row[name] for name in (UNCORRECTED,) if name in row),
+        slowdowns=tuple(
+            (name, row[f"{head}.{name}"]) for head in REASONS for name in SLOWDOWNS if f"{head}.{name}" in row
         ),
+        fabric_state=row.get("fabric.state"),
+        fabric_status=row.get("fabric.status"),
+        fabric_clique=row.get("fabric.cliqueId"),
+        fabric_cluster=row.get("fabric.clusterUuid"),
+        power_limit=row.get("power.limit"),
+        clock_max=row.get("clocks.max.sm"),
+        vbios=row.get("vbios_version"),
     )
 
 
