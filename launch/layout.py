@@ -53,7 +53,7 @@ def _balancing(choice: Choice, request: Request, values: Mapping[str, Any]) -> L
         found = LoadBalancing.EXTERNAL
     else:
         found = LoadBalancing.HYBRID if values.get("data_parallel_hybrid_lb") else LoadBalancing.INTERNAL
-    balancing = LoadBalancing(request.load_balancing or (said if said == "internal" else found))
+    balancing = LoadBalancing(request.load_balancing or (said if said in {"internal", "external"} else found))
     if request.load_balancing and number(values, "data_parallel_size") == 1:
         raise _unsuited(choice, "one rank: nothing is balanced", f"--load-balancing {balancing}")
     if balancing is LoadBalancing.EXTERNAL and choice.found.recipe.model.architecture == "dense":

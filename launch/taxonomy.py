@@ -79,9 +79,12 @@ class Router(Strict):
 
 
 class StrategyExtra(Strict):
-    """Ours. `internal`: API servers on the head only, followers headless; the public schema cannot say it."""
+    """Ours. `internal`: API servers on the head only, followers headless; the public schema cannot say it.
 
-    load_balancing: Literal["internal", "hybrid"] | None = None
+    `external`: a server for every rank.
+    """
+
+    load_balancing: Literal["internal", "hybrid", "external"] | None = None
 
 
 class Strategy(Strict):
