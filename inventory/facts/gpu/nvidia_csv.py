@@ -12,7 +12,8 @@ from inventory.facts.gpu.nvidia_xml import SLOWDOWNS
 from inventory.facts.gpu.quantity import told
 
 UNCORRECTED = "ecc.errors.uncorrected.volatile.total"
-REASONS = ("clocks_event_reasons", "clocks_throttle_reasons")
+HEADS = ("clocks_event_reasons", "clocks_throttle_reasons")
+REASONS = tuple((name, f"{head}.{name}") for head in HEADS for name in SLOWDOWNS)
 LISTED = re.compile(r"(?m)^GPU \d{1,3}: (.+?) \(UUID: ([^)]+)\)[ \t]*$")
 HEADER = re.compile(r"\b(?:name|index|uuid|pci\.bus_id|memory\.total|[a-z_]+\.[a-z_.]+)\b")
 NAME = re.compile(r"NVIDIA|GeForce|Tesla|Quadro|GRID|TITAN|RTX|GTX")
@@ -59,9 +60,7 @@ def read_row(row: Mapping[str, str]) -> NvidiaGpu:
         remap_failure=row.get("remapped_rows.failure"),
         remapped_rows=row.get("remapped_rows.uncorrectable"),
         uncorrectable=tuple(row[name] for name in (UNCORRECTED,) if name in row),
-        slowdowns=tuple(
-            (name, row[f"{head}.{name}"]) for head in REASONS for name in SLOWDOWNS if f"{head}.{name}" in row
-        ),
+        slowdowns=tuple((name, row[key]) for name, key in REASONS if key in row),
         fabric_state=row.get("fabric.state"),
         fabric_status=row.get("fabric.status"),
         fabric_clique=row.get("fabric.cliqueId"),

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from inventory.facts.base import Maybe, Unknown, is_known
+from inventory.facts.base import Unknown, is_known
 from inventory.facts.gpu.bridges import parse_bridges
 from inventory.facts.gpu.imex import parse_domain
 from inventory.facts.gpu.nccl import parse_identity
@@ -46,8 +46,10 @@ def _gpus(files: Files, told: HostFacts) -> Mapping[str, Any]:
     found = parse_gpus(files.texts(*SMI), (), ())
     rows = [row for text in files.texts(*TABLES) for row in parse_rows(with_header(files, text))]
     rows = [row for row in rows if {"index", "name", "gpu_index"} & set(row)]
-    if not rows or not is_known(found):
-        return {"gpus": of_rows(rows)} if rows else {"gpus": found} | driver_of(files, told)
+    if not rows:
+        return {"gpus": found, **driver_of(files, told)}
+    if not is_known(found):
+        return {"gpus": of_rows(rows)}
     return {"gpus": replace(found, devices=merged(found.devices, rows))}
 
 
@@ -93,7 +95,7 @@ def with_rows(gpu: Gpu, rows: list[dict[str, str]]) -> Gpu:
     return replace(told, health=health, processes=processes)
 
 
-def _remapped(files: Files, told: HostFacts) -> Mapping[str, Any]:
+def _remapped(files: Files, _: HostFacts) -> Mapping[str, Any]:
     lines = REMAPPED.findall(files.own["remapped.txt"])
     devices = tuple(
         gpu_fact(index, row, None, None)
@@ -105,7 +107,7 @@ def _remapped(files: Files, told: HostFacts) -> Mapping[str, Any]:
     return {"gpus": Gpus("nvidia", None, None, devices, simulated=False)}
 
 
-def _amd(files: Files, told: HostFacts) -> Mapping[str, Any]:
+def _amd(files: Files, _: HostFacts) -> Mapping[str, Any]:
     answer = parse_rocm_text(files.own["rocm-smi.txt"])
     if isinstance(answer, Unknown):
         return {"gpus": answer}
@@ -193,7 +195,7 @@ def may_open(mode: str, owner: str, gid: int, context: LaunchContext) -> bool:
     return bits.startswith("rw")
 
 
-def _rdma(files: Files, told: HostFacts) -> Mapping[str, Any]:
+def _rdma(files: Files, _: HostFacts) -> Mapping[str, Any]:
     texts = files.texts("ibstat*.txt", "ibv_devinfo*.txt", "rdma_link*", "ibdev2netdev.txt")
     found = next(filter(None, map(pasted_rdma, texts)), ())
     files_of = files.texts("sys_class_infiniband*.txt")
@@ -201,8 +203,8 @@ def _rdma(files: Files, told: HostFacts) -> Mapping[str, Any]:
     return {"rdma": read or found}
 
 
-def nccl(text: str) -> Maybe[Any]:
-    return parse_identity(text)
+def only(files: Files, pattern: str) -> str:
+    return files.texts(pattern)[0]
 
 
 READERS: tuple[Reader, ...] = (
@@ -234,13 +236,11 @@ READERS: tuple[Reader, ...] = (
     Reader(("host_ls_dev_infiniband.txt",), lambda *_: {}),
     Reader(("stat_dev_*.txt",), _kfd),
     Reader(("ibstat*.txt", "ibv_devinfo*.txt", "rdma_link*", "ibdev2netdev.txt", "sys_class_infiniband*.txt"), _rdma),
-    Reader(
-        ("*nvlink_-e.txt",), lambda files, _: {"nvlink_errors": parse_nvlink_errors(files.texts("*nvlink_-e.txt")[0])}
-    ),
-    Reader(("lspci_-vv*.txt",), lambda files, _: {"bridges": parse_bridges(files.texts("lspci_-vv*.txt")[0])}),
+    Reader(("*nvlink_-e.txt",), lambda files, _: {"nvlink_errors": parse_nvlink_errors(only(files, "*nvlink_-e.txt"))}),
+    Reader(("lspci_-vv*.txt",), lambda files, _: {"bridges": parse_bridges(only(files, "lspci_-vv*.txt"))}),
     Reader(("proc_cmdline.txt",), lambda files, _: {"boot_arguments": files.own["proc_cmdline.txt"].strip()}),
     Reader(
-        ("libnccl*.txt", "nccl*.sha256"),
-        lambda files, _: {"nccl": parse_identity(files.texts("libnccl*.txt", "nccl*.sha256")[0])},
+        ("libnccl*.txt",),
+        lambda files, _: {"nccl": parse_identity(only(files, "libnccl*.txt"))},
     ),
 )
