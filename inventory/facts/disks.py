@@ -76,7 +76,7 @@ def parse_mountinfo(text: str) -> tuple[Mount, ...]:
     for line in text.splitlines():
         before, _, after = line.partition(" - ")
         words, end = before.split(), after.split()
-        if len(words) > 4 and len(end) > 1:
+        if len(words) > 5 and len(end) > 1:
             options = dict.fromkeys([*words[5].split(","), *(end[2].split(",") if len(end) > 2 else ())])
             mounts.append(Mount(unescape(words[4]), end[0], unescape(end[1]), tuple(options)))
     return tuple(mounts)
