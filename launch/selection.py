@@ -55,7 +55,8 @@ def _taken(hosts: Sequence[Host], facts: Mapping[str, HostFacts], nodes: int | N
     group = next(group for group in groups if len(group) >= nodes)
     rule = "of those asked for, the first of one kind that have the most usable GPUs and share an NVLink domain"
     numbers = (("asked for", str(len(hosts))), ("alike", str(len(group))))
-    return tuple(group[:nodes]), Reason("nodes", str(nodes), rule, numbers, "--nodes")
+    best = sorted(group, key=lambda host: -len(_usable(facts[host.name])))[:nodes]
+    return tuple(host for host in hosts if host in best), Reason("nodes", str(nodes), rule, numbers, "--nodes")
 
 
 def _groups(hosts: Sequence[Host], facts: Mapping[str, HostFacts]) -> Iterator[list[Host]]:
