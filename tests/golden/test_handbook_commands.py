@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from launch.vllm_args import check
 from launch.vllm_args.translations import translate
-from tests.golden.handbook import Command, commands, variables
+from tests.golden.handbook import Command, _words, commands, variables
 
 FOLDER = Path(__file__).resolve().parents[2] / "../shared/handbook"
 V33 = "0.33.0"
@@ -64,9 +65,15 @@ def test_each_command_is_taken_or_translated(command: Command) -> None:
 
 @needs_texts
 def test_both_texts_are_read_whole() -> None:
-    counts = {name: len(commands(text)) for name, text in texts().items()}
-    serve = sum(text.count("vllm serve ") for text in texts().values())
-    assert sum(counts.values()) > serve > 30
+    """Every `vllm serve` and `docker run`, wherever it stands, is one of the cases above."""
+    seen = 0
+    for text in texts().values():
+        cased = {" ".join(one.argv) for one in commands(text)}
+        written = re.findall(r"(?:vllm serve|vllm/vllm-openai:\S+) +([!-~][^\n`|]+)", text.replace("\\\n", " "))
+        for words in (" ".join(_words(one)) for one in written if one.strip() != "--help"):
+            assert words in cased, words
+            seen += 1
+    assert seen > 30
 
 
 @needs_texts
