@@ -11,6 +11,7 @@ from inventory.facts.host import (
     Environment,
     FileSystem,
     Gpu,
+    GpuHealth,
     GpuProcess,
     Gpus,
     HostFacts,
@@ -28,6 +29,7 @@ T = TypeVar("T")
 GIB = 2**30
 GB = 10**9
 ENVIRONMENT = Environment("d1" * 32, "0.33.0", complete=True, simulated=False)
+IN_FABRIC = GpuHealth(fabric_state="Completed", fabric_status="Success")
 ADDRESSES = {"tray1": "10.10.0.11", "tray2": "10.10.0.12"}
 
 
@@ -68,6 +70,7 @@ def gpu(index: int, host: str, *processes: GpuProcess) -> Gpu:
         compute_capability="10.0",
         mig_enabled=False,
         processes=processes,
+        health=IN_FABRIC,
     )
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from inventory.facts.base import Unknown, Why
-from inventory.facts.host import GpuProcess, HostFacts
+from inventory.facts.host import Driver, GpuProcess, HostFacts, Process
 from playbooks.checks import (
     gpu_count,
     gpu_driver_min,
@@ -18,7 +18,7 @@ from playbooks.checks import (
 )
 from playbooks.checks.base import HostCheck
 from playbooks.finding import Status
-from playbooks.requirements import Model, Requirements
+from playbooks.requirements import HostRequirements, Model, Processes, Requirements
 from tests.unit.playbooks.checks.cases import (
     HUNG,
     NO_TOOL,
@@ -63,6 +63,20 @@ def unified(total: int, available: int) -> HostFacts:
 
 
 ALL = (gpu_nvml, gpu_count, gpu_model, gpu_owners, gpu_free_mem, gpu_mig, gpu_driver_min)
+WORKER = GpuProcess(22011, "VLLM::Worker_TP0", 160 * GIB)
+
+
+def table_of(parent: str) -> HostFacts:
+    """A worker below an engine core below `parent`."""
+    facts = busy(WORKER)
+    processes = (
+        Process(21913, 1, "svc", "Fri Sep 5 10:00:00 2025", parent),
+        Process(21990, 21913, "svc", "Fri Sep 5 10:01:11 2025", "VLLM::EngineCore"),
+        Process(22011, 21990, "svc", "Fri Sep 5 10:01:12 2025", "VLLM::Worker_TP0"),
+    )
+    return replace(facts, processes=processes)
+
+
 OWN = replace(tray_needs(), own_pids=(4711,))
 ONE_GPU = replace(tray_needs(), gpus=(0,))
 NO_MEMORY = replace(tray_needs(), memory_per_gpu_bytes=None)
@@ -73,6 +87,12 @@ def test_a_host_without_planned_gpus_is_skipped_with_the_reason(check: HostCheck
     finding = check.check(cpu_host(), cpu_needs())
     assert finding.status is Status.SKIP
     assert "no GPU" in finding.observed
+
+
+@pytest.mark.parametrize("check", [gpu_nvml, gpu_count, gpu_owners, gpu_mig], ids=lambda check: check.ID)
+def test_a_plan_that_tells_nothing_means_all_gpus(check: HostCheck) -> None:
+    nothing = replace(tray_needs(), gpus=(), processes=Processes(0, 0, 0, 0, 0))
+    assert check.check(tray(), nothing).status is Status.PASS
 
 
 @pytest.mark.parametrize("check", ALL, ids=lambda check: check.ID)
@@ -116,6 +136,17 @@ def test_driver(case: Case) -> None:
         says=("3 GPUs: 0-1,3", "GPUs 0-3 are there"),
     ),
     Case("none left", Status.FAIL, change(tray(), "gpus", devices=())),
+    Case(
+        "one on the bus that the driver does not show",
+        Status.FAIL,
+        change(tray(), "gpus", hidden=("00000019:01:00.0",)),
+        says=("00000019:01:00.0", "reboot"),
+    ),
+    Case(
+        "a container that is given some",
+        Status.WARN,
+        change(change(tray(), "gpus", hidden=("00000019:01:00.0",)), "software", container="docker"),
+    ),
 )
 def test_count(case: Case) -> None:
     assert_host(gpu_count, case)
@@ -156,10 +187,30 @@ def test_profiles_fit_the_names_that_drivers_print(profile: str, name: str, fits
     Case("idle", Status.PASS),
     Case("foreign", Status.FAIL, busy(OLD_ENGINE), says=("GPU 0: pid 4711 'VLLM::EngineCore'", "ps -o")),
     Case("ours, being replaced", Status.PASS, busy(OLD_ENGINE), OWN),
+    Case(
+        "an orphan of ours",
+        Status.FAIL,
+        table_of("bash"),
+        says=("pid 22011", "of svc since Fri Sep 5 10:01:12 2025", "orphan", "sudo kill 21990 22011 "),
+    ),
+    Case(
+        "an engine whose server lives",
+        Status.FAIL,
+        table_of("/envs/x/bin/python /envs/x/bin/vllm serve M"),
+        says=("ps -o",),
+    ),
     Case("on a GPU that the plan leaves alone", Status.PASS, busy(OLD_ENGINE), replace(OWN, gpus=(1,), own_pids=())),
 )
 def test_owners(case: Case) -> None:
     assert_host(gpu_owners, case)
+
+
+def with_free(gib: int, *processes: GpuProcess) -> HostFacts:
+    return change(tray(), "gpus", devices=(replace(gpu(0, "tray1", *processes), free_bytes=gib * GIB),))
+
+
+def share(utilization: float) -> HostRequirements:
+    return replace(ONE_GPU, memory_per_gpu_bytes=None, gpu_memory_utilization=utilization)
 
 
 @table(
@@ -171,6 +222,12 @@ def test_owners(case: Case) -> None:
     Case("unified memory, taken", Status.FAIL, unified(200 * GIB, 100 * GIB), ONE_GPU),
     Case("unified memory, unread", Status.UNKNOWN, replace(unified(1, 1), memory=NO_TOOL), ONE_GPU),
     Case("recipe does not tell", Status.SKIP, needs=NO_MEMORY),
+    Case(
+        "less than vLLM will claim", Status.FAIL, with_free(165), share(0.9), says=("165.0 GiB free", "utilization 0.9")
+    ),
+    Case("hardly more than it will claim", Status.WARN, with_free(168), share(0.9), says=("more than is asked for",)),
+    Case("enough of what is free", Status.PASS, with_free(180), share(0.9)),
+    Case("what ours holds will be free", Status.PASS, with_free(20, OLD_ENGINE), replace(share(0.9), own_pids=(4711,))),
     Case("too small when empty", Status.SKIP, needs=replace(ONE_GPU, memory_per_gpu_bytes=186 * GIB)),
 )
 def test_free_memory(case: Case) -> None:
@@ -222,13 +279,37 @@ def test_mig(case: Case) -> None:
     assert_host(gpu_mig, case)
 
 
+def of_driver(version: str | None) -> HostFacts:
+    return change(tray(), "gpus", runtime_ceiling=None, driver=version)
+
+
+def module_alone(version: str) -> HostFacts:
+    return replace(tray(), gpus=HUNG, driver=Driver(module=version))
+
+
+def older(name: str = "NVIDIA GB200") -> HostFacts:
+    devices = (replace(gpu(0, "t"), name=name),)
+    return change(tray(), "gpus", runtime_ceiling="12.9", devices=devices)
+
+
+def forward() -> HostRequirements:
+    return replace(tray_needs(), env=(("VLLM_ENABLE_CUDA_COMPATIBILITY", "1"),))
+
+
 @table(
     Case("equal", Status.PASS),
     Case("newer driver", Status.PASS, change(tray(), "gpus", runtime_ceiling="13.1")),
     Case("older minor", Status.WARN, needs=replace(tray_needs(), gpu_runtime="13.2"), says=("13.2", "13.0")),
     Case("older major", Status.FAIL, change(tray(), "gpus", runtime_ceiling="12.9"), says=("12.9", "13.0")),
-    Case("not numbers", Status.UNKNOWN, change(tray(), "gpus", runtime_ceiling="N/A")),
-    Case("driver does not tell", Status.UNKNOWN, change(tray(), "gpus", runtime_ceiling=None)),
+    Case("not numbers: by the driver", Status.PASS, change(tray(), "gpus", runtime_ceiling="N/A"), says=("580",)),
+    Case("by the driver, below the toolkit's", Status.WARN, of_driver("580.10.01"), says=("580.65.06",)),
+    Case("by the driver, below the floor", Status.FAIL, of_driver("570.124.06"), says=("580 or later",)),
+    Case("no version at all", Status.UNKNOWN, of_driver(None)),
+    Case("a CUDA that no table knows", Status.UNKNOWN, of_driver("580.1"), replace(tray_needs(), gpu_runtime="19.0")),
+    Case("by the module alone", Status.FAIL, module_alone("550.54.14"), says=("driver 550.54.14",)),
+    Case("forward compatibility asked for", Status.WARN, older(), forward(), says=("12.9",)),
+    Case("forward compatibility on a GeForce", Status.FAIL, older("NVIDIA GeForce RTX 5090"), forward()),
+    Case("AMD", Status.SKIP, change(tray(), "gpus", vendor="amd"), says=("rocm.versions",)),
     Case("plan does not tell", Status.SKIP, needs=replace(tray_needs(), gpu_runtime=None)),
 )
 def test_driver_ceiling(case: Case) -> None:
