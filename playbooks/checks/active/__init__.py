@@ -2,8 +2,24 @@
 
 from __future__ import annotations
 
+from playbooks.checks.active import (
+    net_outbound,
+    net_pair_tcp,
+    net_path_mtu,
+    rt_docker_gpu,
+    rt_import_smoke,
+    sto_deep_verify,
+    sto_read_rate,
+)
 from playbooks.checks.active.base import ActiveCheck, HostTrial, PairTrial
 
-HOST_TRIALS: tuple[HostTrial, ...] = ()
-PAIR_TRIALS: tuple[PairTrial, ...] = ()
+HOST_TRIALS: tuple[HostTrial, ...] = (
+    rt_import_smoke,
+    rt_docker_gpu,
+    net_path_mtu,
+    net_outbound,
+    sto_read_rate,
+    sto_deep_verify,
+)
+PAIR_TRIALS: tuple[PairTrial, ...] = (net_pair_tcp,)
 ACTIVE: dict[str, ActiveCheck] = {check.ID: check for check in (*HOST_TRIALS, *PAIR_TRIALS)}
