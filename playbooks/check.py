@@ -8,7 +8,7 @@ from difflib import get_close_matches
 
 from inventory.errors import BadInput, HostUnreachable, raise_all
 from inventory.facts.host import HostFacts
-from playbooks.checks import CHECKS, GANG_CHECKS, HOST_CHECKS, ssh_hostkey, ssh_reach
+from playbooks.checks import CHECKS, GANG_CHECKS, HOST_CHECKS, ssh_agent_keys, ssh_hostkey, ssh_reach
 from playbooks.checks.base import Check, Priority
 from playbooks.finding import Finding, Status
 from playbooks.requirements import HostRequirements, Requirements
@@ -62,10 +62,12 @@ def leave_out(only: Collection[str], skip: Collection[str], because: str) -> dic
 
 def unreachable_findings(errors: Mapping[str, HostUnreachable]) -> tuple[Finding, ...]:
     """What the transport said of hosts that have no facts, by inventory name."""
-    return tuple(
+    found = [
         (ssh_hostkey if error.id in ssh_hostkey.ERRORS else ssh_reach).from_error(host, error)
         for host, error in errors.items()
-    )
+    ]
+    found += [ssh_agent_keys.from_error(host, one) for host, one in errors.items() if ssh_agent_keys.is_cause_of(one)]
+    return tuple(found)
 
 
 def blocking(findings: Iterable[Finding]) -> tuple[Finding, ...]:

@@ -83,13 +83,15 @@ def parse_agent_keys(text: str) -> int:
 
 
 def lock_holder(answers: Answers) -> str:
-    """`alive` or `gone`: the process of this machine that holds the lock; `elsewhere`; empty without a lock."""
+    """`ours`, or `alive` or `gone`: another process of this machine; `elsewhere`; empty: nobody holds the lock."""
     line = answers.files.get("host.lock.out", b"").decode(errors="replace").strip()
     holder = parse_object(line) if line else None
     if holder is None:
         return "elsewhere" if line else ""
     if (holder.text("control"), holder.text("machine_id")) != (os.uname().nodename, _read("/etc/machine-id")):
         return "elsewhere"
+    if holder.number("pid") == os.getpid() and _is_alive(holder):
+        return "ours"
     same_boot = holder.text("boot_id") == _read("/proc/sys/kernel/random/boot_id")
     return "alive" if same_boot and _is_alive(holder) else "gone"
 

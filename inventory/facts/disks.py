@@ -92,7 +92,7 @@ def read_mounts(answers: Answers) -> Maybe[tuple[Mount, ...]]:
 
 
 def parse_mount_table(text: str) -> tuple[Mount, ...]:
-    """Lines of `findmnt` (its own table, or `-o TARGET,FSTYPE,SOURCE`) or of /proc/mounts."""
+    """Lines of `findmnt` (its own table, or `-o TARGET,FSTYPE,SOURCE|OPTIONS`) or of /proc/mounts."""
     rows = [line.translate(TREE).split() for line in text.splitlines()]
     headed = any(row[:3] == ["TARGET", "SOURCE", "FSTYPE"] for row in rows)
     found = (mount_of([unescape(word) for word in row], headed=headed) for row in rows if len(row) > 2)
@@ -103,6 +103,8 @@ def mount_of(row: list[str], *, headed: bool) -> Mount | None:
     """Which of three orders a row has, its paths tell; `headed`: the table said so."""
     first, second, third, *rest = row
     options = tuple(rest[0].split(",")) if rest else ()
+    if not rest and first.startswith("/") and re.match(r"r[wo](?:,|$)", third):  # `-o TARGET,FSTYPE,OPTIONS`
+        return Mount(first, second, "", tuple(third.split(",")))
     if second.startswith("/") and (first.startswith("/dev/") or not first.startswith("/")):
         return Mount(second, third, first, options)
     if not first.startswith("/"):

@@ -39,6 +39,7 @@ SERIAL = re.compile(
 )
 NO_SERIAL = re.compile(rb"n/a|none|unknown|null|\[.*|0+|not|redacted-\d+", re.IGNORECASE)
 SECRETS = (
+    (re.compile(rb"(\"machine_id\":\s*\")[0-9a-f]{32}"), rb"\1***"),
     (re.compile(rb"(://)[^/\s@:]*:[^/\s@]+(?=@)"), rb"\1***"),
     (re.compile(rb"(--[a-z-]*(?:token|secret|passw(?:or)?d|api-?key)[ =])[^\s\"']+", re.IGNORECASE), rb"\1***"),
     (

@@ -7,6 +7,7 @@ OpenSSH.
 from __future__ import annotations
 
 import hashlib
+import re
 import subprocess
 from base64 import b64decode, b64encode
 from dataclasses import dataclass
@@ -42,11 +43,12 @@ class HostKey:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What known_hosts files say of one server. `files`: those that were read and exist."""
+    """What known_hosts files say of one server. `files`: those that were read and exist; `lines`: `FILE:LINE`."""
 
     keys: tuple[HostKey, ...] = ()
     revoked: tuple[HostKey, ...] = ()
     files: tuple[str, ...] = ()
+    lines: tuple[str, ...] = ()
 
     def accepts(self, key: HostKey) -> bool:
         return key in self.keys and key not in self.revoked
@@ -58,28 +60,34 @@ def record_of(options: SshOptions) -> Record:
     files = tuple(path for path in wanted if Path(path).is_file())
     found = [entry for path in files for entry in _search(options.host_key_name, path)]
     return Record(
-        keys=tuple(key for marker, key in found if not marker),
-        revoked=tuple(key for marker, key in found if marker == "@revoked"),
+        keys=tuple(key for marker, key, _ in found if not marker),
+        revoked=tuple(key for marker, key, _ in found if marker == "@revoked"),
         files=files,
+        lines=tuple(dict.fromkeys(line for _, _, line in found)),
     )
 
 
-def _search(name: str, path: str) -> Iterator[tuple[str, HostKey]]:
+def _search(name: str, path: str) -> Iterator[tuple[str, HostKey, str]]:
+    """Marker, key and `FILE:LINE` of each entry for `name`."""
     command = ["ssh-keygen", "-F", name, "-f", path]
     done = subprocess.run(command, capture_output=True, timeout=SEARCH_S, check=False, text=True)
+    place = path
     for line in done.stdout.splitlines():
+        if at := re.match(r"# Host .* found: line (\d+)", line):
+            place = f"{path}:{at[1]}"
         words = line.split()
         marker = words.pop(0) if line.startswith("@") else ""
         if len(words) >= 3 and not line.startswith("#"):
-            yield marker, HostKey(words[1], words[2])
+            yield marker, HostKey(words[1], words[2]), place
 
 
 def refused(observed: str, record: Record, host: str, options: SshOptions, *, hop: bool = False) -> HostUnreachable:
     """The error for a key that `record` does not accept: `observed` is its type and fingerprint."""
     who = f"jump host {options.target}" if hop else "the host"
     where = ", ".join(record.files or options.user_known_hosts_files[:1])
+    at = ", ".join(record.lines) or where
     trust = f"invoke hosts.trust --hosts {quote(host)}"
-    if not record.keys and not record.revoked:
+    if not record.keys and not record.revoked and not record.lines:
         return HostUnreachable(
             f"{who} has no key on record",
             id="host-key-unknown",
@@ -92,7 +100,7 @@ def refused(observed: str, record: Record, host: str, options: SshOptions, *, ho
         f"{who} shows another key than the one on record: it was installed anew, or another machine answers",
         id="host-key-changed",
         observed=observed,
-        required=f"{', '.join(map(str, record.keys)) or 'a key that is not revoked'} ({where})",
+        required=f"{', '.join(map(str, record.keys)) or 'the recorded key, not revoked'} ({at})",
         next_command=trust,
         host=host,
     )

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from inventory.transport import sshwords
 from inventory.transport.exchange import connection_lost
 from inventory.transport.keyscan import offered
-from inventory.transport.knownhosts import record_of, refused
+from inventory.transport.knownhosts import Record, record_of, refused
 from inventory.transport.unreachable import unreachable
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def explain(words: str, host: str, options: SshOptions, route: tuple[SshOptions,
     machine = _machine(words, options, route)
     hop = machine is not options
     if kind == sshwords.HOST_KEY:
-        return refused(_key(words, machine), record_of(machine), host, machine, hop=hop)
+        return refused(_key(words, machine), _record(words, machine), host, machine, hop=hop)
     return unreachable(kind, host, machine, observed=sshwords.last_line(words), hop=hop)
 
 
@@ -38,6 +39,12 @@ def _machine(words: str, options: SshOptions, route: tuple[SshOptions, ...]) -> 
     if not route or not sshwords.on_the_way(words):
         return options
     return next((hop for hop in route if hop.hostname in words), route[0])
+
+
+def _record(words: str, machine: SshOptions) -> Record:
+    """What is on record, and the line of it that ssh itself named."""
+    record, line = record_of(machine), sshwords.offending_line(words)
+    return replace(record, lines=(line,)) if line else record
 
 
 def _key(words: str, machine: SshOptions) -> str:

@@ -19,6 +19,7 @@ _KINDS: tuple[tuple[str, str], ...] = (
     ("banner", r"kex_exchange_identification|ssh_dispatch_run_fatal|banner|Connection (?:closed|reset) by"),
 )
 _FINGERPRINT = re.compile(r"The fingerprint for the (\S+) key sent by the remote host is\s+(SHA256:[^\s.]+)")
+_OFFENDING = re.compile(r"Offending (?:\S+ )?key in (\S+:\d+)")
 _KEY_NAME = re.compile(r"[Hh]ost key (?:is known )?for (\S+)")
 _BY_PROXY = "UNKNOWN port 65535"
 _CONSEQUENCES = (
@@ -51,6 +52,12 @@ def offered_key(words: str) -> str:
     """The key in the warning about a changed one, as `TYPE SHA256:...`; else empty."""
     found = _FINGERPRINT.search(words)
     return f"{found[1]} {found[2]}" if found else ""
+
+
+def offending_line(words: str) -> str:
+    """`FILE:LINE` of the recorded key that is not the one that was shown; else empty."""
+    found = _OFFENDING.search(words)
+    return found[1] if found else ""
 
 
 def key_name(words: str) -> str:

@@ -16,6 +16,8 @@ WHY = "two ranks that were meant for two machines fight for the GPUs and ports o
 
 _REQUIRED = "every name of the selection is another machine"
 _LOOK = f"{ON_HOST}cat /proc/sys/kernel/random/boot_id; hostname"
+MACHINE_ID = "machine id (digest)"
+_CLONED = f"{ON_HOST}sudo rm /etc/machine-id && sudo systemd-machine-id-setup && sudo reboot  # on one of the two"
 _REMEDY = "remove one of the two names from --hosts, or correct its address in inventory/hosts.yaml"
 
 
@@ -48,10 +50,15 @@ def marks(facts: HostFacts) -> Iterator[str]:
         yield from (f"GPU {gpu.uuid}" for gpu in facts.gpus.devices)
     if is_known(facts.system):
         yield f"boot id {facts.system.boot_id}"
+    if is_known(facts.machine_digest):
+        yield f"{MACHINE_ID} {facts.machine_digest}"
 
 
 def pair(first: HostFacts, second: HostFacts, mark: str) -> Finding:
     observed = f"{first.host} and {second.host} have the same {mark}"
+    if mark.startswith(MACHINE_ID):
+        observed += ": made from one image, and DHCP and journals take them for one"
+        return Finding(ID, Status.WARN, second.host, observed, _REQUIRED, _CLONED)
     if mark.startswith("boot id") and both_contained(first, second):
         observed += ": two containers on one machine"
         return Finding(ID, Status.WARN, second.host, observed, _REQUIRED, _REMEDY)

@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import TypeVar
 
-from inventory.facts.base import Maybe, Unknown, Why
+from inventory.facts.base import Maybe, Unknown, Why, is_known
 from inventory.facts.host import HostFacts, LaunchContext
 from playbooks.checks.base import ON_HOST
+from playbooks.requirements import HostRequirements
 
 T = TypeVar("T")
 PLACES = {
@@ -52,3 +53,10 @@ def ulimit(words: Sequence[str], name: str) -> tuple[int, int] | None:
         if kind == name and soft.removeprefix("-").isdecimal() and (hard or soft).removeprefix("-").isdecimal():
             return int(soft), int(hard or soft)
     return None
+
+
+def gpu_count(facts: HostFacts, needs: HostRequirements) -> int:
+    """GPUs that the plan uses here; where it tells nothing of this host, those that are there, or several."""
+    if needs.gpus or needs.processes.total:
+        return len(needs.gpus)
+    return len(facts.gpus.devices) if is_known(facts.gpus) else 2

@@ -3,6 +3,7 @@ from __future__ import annotations
 from inventory.facts.base import Unknown
 from inventory.facts.host import HostFacts
 from playbooks.checks.base import ON_HOST, Priority, skip
+from playbooks.checks.launch_context import gpu_count
 from playbooks.finding import Finding, Status
 from playbooks.requirements import HostRequirements
 
@@ -14,7 +15,7 @@ _REMEDY = f"{ON_HOST}sudo sysctl kernel.numa_balancing=0"
 
 
 def check(facts: HostFacts, needs: HostRequirements) -> Finding:
-    if len(needs.gpus) < 2:
+    if gpu_count(facts, needs) < 2:
         return skip(ID, facts.host, "fewer than two GPUs are planned here")
     if isinstance(facts.numa_balancing, Unknown):
         return skip(ID, facts.host, f"kernel.numa_balancing is {facts.numa_balancing}")

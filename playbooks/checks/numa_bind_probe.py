@@ -47,4 +47,5 @@ def judge(facts: HostFacts, needs: HostRequirements, bind: NumaBind) -> Finding:
 def nodes_of(facts: HostFacts, needs: HostRequirements) -> set[int]:
     """The nodes of the planned GPUs, as far as they are known."""
     devices = facts.gpus.devices if is_known(facts.gpus) else ()
-    return {gpu.numa_node for gpu in devices if gpu.index in needs.gpus and gpu.numa_node is not None}
+    planned = [gpu for gpu in devices if gpu.index in needs.gpus or not (needs.gpus or needs.processes.total)]
+    return {gpu.numa_node for gpu in planned if gpu.numa_node is not None}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from inventory.facts.base import Maybe, Unknown
+from inventory.facts.base import NOT_ASKED, Maybe, Unknown
 from inventory.facts.host import HostFacts
 from playbooks.checks.base import ON_HOST, Priority, of_each, unread
 from playbooks.finding import Finding, Status
@@ -27,7 +27,7 @@ def check(facts: Mapping[str, HostFacts], needs: Requirements) -> tuple[Finding,
     spread = max(offsets.values(), default=0.0) - min(offsets.values(), default=0.0)
     if len(offsets) > 1 and spread <= WARN_S < min(map(abs, offsets.values())):
         return (*findings, _ours(offsets))
-    findings += [of_host(host, offset) for host, offset in offsets.items()]
+    findings += [of_host(host, offset, facts[host].clock_synchronised) for host, offset in offsets.items()]
     if spread > FAIL_S and not any(finding.status is Status.FAIL for finding in findings):
         first, last = min(offsets, key=offsets.__getitem__), max(offsets, key=offsets.__getitem__)
         observed = f"{spread:.1f} s between {first} and {last}"
@@ -39,11 +39,13 @@ def _offset(facts: HostFacts) -> Maybe[float]:
     return facts.system if isinstance(facts.system, Unknown) else facts.system.clock_offset_s
 
 
-def of_host(host: str, offset: float) -> Finding:
+def of_host(host: str, offset: float, synchronised: Maybe[bool] = NOT_ASKED) -> Finding:
     observed = f"{abs(offset):.1f} s {'ahead of' if offset > 0 else 'behind'} the control machine"
     if abs(offset) > WARN_S:
         status = Status.FAIL if abs(offset) > FAIL_S else Status.WARN
         return Finding(ID, status, host, observed, _REQUIRED, _REMEDY)
+    if synchronised is False:
+        return Finding(ID, Status.WARN, host, f"{observed}, and not synchronised", _REQUIRED, _REMEDY)
     return Finding(ID, Status.PASS, host, observed)
 
 

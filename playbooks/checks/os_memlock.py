@@ -13,7 +13,7 @@ from playbooks.requirements import Container, Requirements
 
 ID = "os.memlock"
 PRIORITY = Priority.P0
-WHY = "RDMA cannot register its buffers, and the first collective fails with ENOMEM or falls back to TCP"
+WHY = "engines over RDMA cannot register their buffers, and the first collective fails with ENOMEM or falls back to TCP"
 
 LEAST = 64 << 20
 _REQUIRED = "unlimited locked memory where the ranks start; below 64 MiB RDMA fails"

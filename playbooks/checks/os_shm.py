@@ -9,7 +9,7 @@ from inventory.facts.base import Maybe, Unknown, is_known
 from inventory.facts.host import HostFacts, Leftover, SharedMemory
 from inventory.quoting import quote_all
 from playbooks.checks.base import ON_HOST, Priority, gib, skip, unread
-from playbooks.checks.launch_context import could_not_be_read, option, part_of, place_of
+from playbooks.checks.launch_context import could_not_be_read, gpu_count, option, part_of, place_of
 from playbooks.finding import Finding, Status
 from playbooks.requirements import Container, HostRequirements, Requirements
 
@@ -32,19 +32,19 @@ def check(facts: Mapping[str, HostFacts], needs: Requirements) -> tuple[Finding,
 
 def _of_host(facts: HostFacts, needs: HostRequirements, container: Container | None) -> Finding:
     memory, place = memory_of(facts, container)
-    several = max(len(needs.gpus), needs.processes.workers) > 1
+    gpus = gpu_count(facts, needs)
+    several = max(gpus, needs.processes.workers) > 1
     if isinstance(memory, Unknown):
         if several and could_not_be_read(memory):
             return unread(ID, facts.host, memory, _REQUIRED, _LOOK)
         return skip(ID, facts.host, f"the shared memory of {place} was not looked at")
-    return judge(facts.host, memory, place, needs)
+    return judge(facts.host, memory, place, gpus=gpus, several=several)
 
 
-def judge(host: str, memory: SharedMemory, place: str, needs: HostRequirements) -> Finding:
+def judge(host: str, memory: SharedMemory, place: str, *, gpus: int, several: bool) -> Finding:
     observed = f"{gib(memory.total_bytes)} of shared memory in {place}, {gib(memory.free_bytes)} free"
-    several = max(len(needs.gpus), needs.processes.workers) > 1
     left = dead(memory.leftovers)
-    if memory.total_bytes < LEAST and len(needs.gpus) > 1:
+    if memory.total_bytes < LEAST and gpus > 1:
         return Finding(ID, Status.FAIL, host, observed, _REQUIRED, f"{ON_HOST}{_GROW}")
     if sum(one.bytes for one in left) > LEFT_SHARE * memory.total_bytes:
         return _left(host, observed, left)

@@ -187,7 +187,7 @@ class HostFacts:
     machine_digest: Maybe[str] = NOT_ASKED  # of /etc/machine-id
     clock_synchronised: Maybe[bool] = NOT_ASKED
     lock: Maybe[str] = NOT_ASKED  # the line of who holds the state dir; empty: nobody
-    lock_holder: Maybe[str] = NOT_ASKED  # alive or gone on the control machine, elsewhere; empty: no lock
+    lock_holder: Maybe[str] = NOT_ASKED  # ours, alive or gone (on the control machine), elsewhere; empty: no lock
     way: Maybe[Way] = NOT_ASKED
     late_sections: tuple[str, ...] = ()  # of the script: `nvidia: no answer before its deadline`
     read_at: float | None = None  # seconds since 1970 on the control machine

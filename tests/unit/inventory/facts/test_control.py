@@ -76,7 +76,8 @@ def owner(**changes: object) -> dict[str, Said]:
 @pytest.mark.parametrize(
     ("changes", "holder"),
     [
-        ({}, "alive"),
+        ({}, "ours"),
+        ({"pid": os.getppid(), "started": psutil.Process(os.getppid()).create_time()}, "alive"),
         ({"boot_id": "of another boot"}, "gone"),
         ({"started": 12.0}, "gone"),
         ({"pid": 4_194_305}, "gone"),
