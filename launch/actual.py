@@ -11,14 +11,16 @@ from launch.reasons import Reason
 from launch.usable import usable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from inventory.facts.host import HostFacts
     from inventory.schema import Host
     from launch.catalogue import Found
     from launch.taxonomy import Profile
 
+GIB = 1 << 30
 PARTITION = 0.6  # of a whole GPU's memory: a device with less is a part of one
+TOLERANCE = 0.1
 
 
 def as_they_are(
@@ -33,15 +35,41 @@ def as_they_are(
     counts = {host.name: _count(facts[host.name], host, profile) for host in hosts}
     least = min(counts.values())
     number = 1 << (least.bit_length() - 1) if least else 0
-    if number in {0, profile.gpus}:  # with none, placing refuses and says which host
+    if number == 0:  # placing refuses, and says which host
         return found, ()
-    vram = profile.vram_gb and profile.vram_gb * number / profile.gpus
-    cut = profile.model_copy(update={"gpu_count": number, "vram_gb": vram})
+    each, why_each = _gb_of_each(profile, hardware, hosts, facts)
+    reasons = (*_why_number(number, profile, hardware, counts), *why_each)
+    if not reasons:
+        return found, ()
+    cut = profile.model_copy(update={"gpu_count": number, "vram_gb": each and each * number})
     library = replace(found.library, profiles={**found.library.profiles, hardware: cut})
-    rule = "the largest power of two that every host has: all carry the same number of ranks"
-    numbers = ((f"a full {hardware}", str(profile.gpus)), *((name, str(count)) for name, count in counts.items()))
-    uneven = Reason("GPUs a host", str(number), rule, numbers, "facts of the hosts", warns=number < least)
-    return replace(found, library=library), (uneven,)
+    return replace(found, library=library), reasons
+
+
+def _why_number(number: int, profile: Profile, hardware: str, counts: Mapping[str, int]) -> Iterator[Reason]:
+    if number != profile.gpus:
+        rule = "the largest power of two that every host has: all carry the same number of ranks"
+        numbers = ((f"a full {hardware}", str(profile.gpus)), *((name, str(count)) for name, count in counts.items()))
+        fewer = number < min(counts.values())
+        yield Reason("GPUs a host", str(number), rule, numbers, "facts of the hosts", warns=fewer)
+
+
+def _gb_of_each(
+    profile: Profile, hardware: str, hosts: Sequence[Host], facts: Mapping[str, HostFacts]
+) -> tuple[float | None, tuple[Reason, ...]]:
+    """Memory of one GPU: the profile's, unless these are clearly another kind of the same name (A100, H20, GH200).
+
+    Vendors write GiB as GB; a driver keeps up to a tenth for itself.
+    """
+    nominal = profile.vram_gb and profile.vram_gb / profile.gpus
+    known = [gpus for host in hosts if is_known(gpus := facts[host.name].gpus)]
+    sizes = [gpu.memory_bytes for gpus in known for gpu in usable(gpus)]
+    smallest = min((size for size in sizes if size), default=0) / GIB
+    if not nominal or not smallest or abs(smallest / nominal - 1) <= TOLERANCE:
+        return nominal, ()
+    numbers = ((f"a {hardware}", f"{nominal:g} GB"), ("the smallest here", f"{smallest:.1f} GiB"))
+    rule = "what the driver reports: these are not the GPUs that the profile is of"
+    return round(smallest), (Reason("memory of a GPU", f"{round(smallest)} GB", rule, numbers, "facts of the hosts"),)
 
 
 def _count(facts: HostFacts, host: Host, profile: Profile) -> int:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from inventory.errors import BringupError, CheckFailed, Several
-from inventory.facts.base import Unknown, Why, is_known
+from inventory.facts.base import Unknown, Why
 from launch.catalogue import Catalogue
 from launch.choice import Choice, pick
 from launch.outline import Outline, launched, outline
@@ -214,4 +214,21 @@ def test_a_deploy_refuses_what_a_plan_shows_as_an_obstacle_and_else_decides_the_
     request = Request("deepseek-v4-pro")
     shown, done = (way(OURS.find(request.model), request, gang, seen) for way in (outline, launched))
     assert shown.decision == done.decision
-    assert is_known(seen["tray1"].gpus)
+
+
+@pytest.mark.parametrize(
+    ("name", "mib", "there"),
+    [
+        ("NVIDIA A100-SXM4-40GB", 40960, "320 GB"),
+        ("NVIDIA H20-3e", 143771, "1120 GB"),
+        ("NVIDIA H100 NVL", 95830, "752 GB"),
+    ],
+)
+def test_gpus_of_one_name_and_another_size_count_as_their_driver_says(name: str, mib: int, there: str) -> None:
+    gang = hosts(1)
+    seen = facts(gang, [8], name)
+    sized = tuple(replace(gpu(at, name=name), memory_bytes=mib << 20) for at in range(8))
+    seen["tray1"] = replace(seen["tray1"], gpus=replace(gpus(8, name), devices=sized))
+    choice = pick(OURS.find("gpt-oss-120b"), Request("gpt-oss-120b"), gang, seen)
+    assert reason(choice, "memory of a GPU").numbers[1] == ("the smallest here", f"{mib / 1024:.1f} GiB")
+    assert reason(choice, "variant").numbers[-1][1] == there
