@@ -105,7 +105,7 @@ def rack_needs(**fields: Any) -> Requirements:  # noqa: ANN401
 def hgx(name: str = "NVIDIA H200", **health: Any) -> HostFacts:  # noqa: ANN401
     """A board of eight with its own NVSwitches."""
     facts = rack_tray("hgx1")
-    own = replace(HEALTHY, peer_type=None, fabric_clique="0", fabric_cluster=None, **health)
+    own = replace(HEALTHY, **({"peer_type": None, "fabric_clique": "0", "fabric_cluster": None} | health))
     devices = tuple(replace(gpu(index, "hgx1"), name=name, health=own) for index in range(8))
     fabric = Fabric("active", "580.95.05", "absent", (), (), switches=4)
     return replace(facts, gpus=replace(known(facts.gpus), devices=devices), fabric=fabric)
