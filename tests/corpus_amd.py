@@ -12,13 +12,14 @@ from inventory.facts.gpu.amd_smi import gpu_entries, parse_amd_smi, parse_docume
 from inventory.facts.gpu.quantity import told
 from inventory.facts.gpu.rocm_smi import driver_of, parse_cards
 from inventory.facts.jsontext import parse_object
+from inventory.facts.plain import plain_text
 
 Truth = Mapping[str, Any]
 Reader = Callable[[Path, tuple[str, ...]], Truth]
 
 
 def text_of(path: Path) -> str:
-    return path.read_bytes().decode("utf-8", errors="replace")
+    return plain_text(path.read_bytes())
 
 
 def amd_json(folder: Path, files: tuple[str, ...]) -> Truth:

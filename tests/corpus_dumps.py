@@ -79,9 +79,8 @@ def answers_of(root: Path, *names: str) -> Answers:
         (folder / "lab").write_text(f"sysroot={root}\n")
         text = sections(Asked()).replace("/etc/bringup-lab", str(folder / "lab"))
         (folder / "sections").write_text(text)
-        for section in names:
-            argv = ["/bin/sh", "./sections", f"section_{section}"]
-            subprocess.run(argv, cwd=folder, check=True, capture_output=True, timeout=60)
+        argv = ["/bin/sh", "./sections", "60", *names]
+        subprocess.run(argv, cwd=folder, check=True, capture_output=True, timeout=60)
         files = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
     return Answers(files=files, statuses=statuses_in(files))
 

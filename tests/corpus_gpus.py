@@ -22,6 +22,7 @@ from inventory.facts.lscpu import parse_lscpu
 from inventory.facts.network import CLUTTER, parse_netstat
 from inventory.facts.numa import MEMORY, parse_top
 from inventory.facts.numactl import parse_numactl
+from inventory.facts.plain import plain_text
 from tests.corpus_forms import Either, Unordered
 
 Truth = Mapping[str, Any]
@@ -29,7 +30,7 @@ Reader = Callable[[Path, tuple[str, ...]], Truth]
 
 
 def text_of(path: Path) -> str:
-    return path.read_bytes().decode("utf-8", errors="replace")
+    return plain_text(path.read_bytes())
 
 
 def known(answer: NvidiaAnswer | Unknown) -> NvidiaAnswer:

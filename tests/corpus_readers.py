@@ -17,6 +17,7 @@ from inventory.facts.lscpu import Lscpu, parse_lscpu
 from inventory.facts.lspci import Listed, parse_lspci
 from inventory.facts.machine import parse_board, parse_dmidecode, parse_soc, parse_tegra_release
 from inventory.facts.numactl import parse_numactl
+from inventory.facts.plain import plain_text
 from inventory.facts.rdma import count_cards
 from inventory.facts.rdma_text import (
     parse_ibdev2netdev,
@@ -35,7 +36,7 @@ Reader = Callable[[Path, tuple[str, ...]], Truth]
 
 def text_of(path: Path) -> str:
     data = path.read_bytes()
-    return (gzip.decompress(data) if path.suffix == ".gz" else data).decode("utf-8", errors="replace")
+    return plain_text(gzip.decompress(data) if path.suffix == ".gz" else data)
 
 
 def first(folder: Path, files: tuple[str, ...]) -> str:

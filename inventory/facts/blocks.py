@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from inventory.facts.answers import Answers
 from inventory.facts.base import Maybe, Unknown, Why
 from inventory.facts.host import Block
-from inventory.facts.jsontext import Fields, as_objects, parse
+from inventory.facts.jsontext import Fields, as_objects, parse_at
 
 PAIR = re.compile(r'([A-Z:%-]+)="([^"]*)"')
 SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGTPE]?)(?:i?B)?")
@@ -33,7 +33,8 @@ def size_bytes(block: Block) -> int | None:
 
 def parse_lsblk(text: str) -> tuple[Block, ...]:
     """Every entry, parents before children."""
-    value = parse(text) if text.lstrip().startswith("{") else None
+    start = text.rfind("{", 0, max(0, text.find('"blockdevices"')))
+    value = parse_at(text, start)[0] if start >= 0 else None
     if isinstance(value, dict):
         return tuple(walk(as_objects(value.get("blockdevices")), 0))
     return tuple(pair_block(line) for line in text.splitlines() if PAIR.search(line))

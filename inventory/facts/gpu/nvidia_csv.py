@@ -16,6 +16,7 @@ HEADS = ("clocks_event_reasons", "clocks_throttle_reasons")
 REASONS = tuple((name, f"{head}.{name}") for head in HEADS for name in SLOWDOWNS)
 LISTED = re.compile(r"(?m)^GPU \d{1,3}: (.+?) \(UUID: ([^)]+)\)[ \t]*$")
 HEADER = re.compile(r"\b(?:name|index|uuid|pci\.bus_id|memory\.total|[a-z_]+\.[a-z_.]+)\b")
+COLUMN = re.compile(r"[a-z][A-Za-z0-9_.]*(?: \[\S+\])?")
 NAME = re.compile(r"NVIDIA|GeForce|Tesla|Quadro|GRID|TITAN|RTX|GTX")
 SLICE = re.compile(r"(?m)^\s+MIG (\S+)\s+Device\s+\d+:")
 
@@ -23,10 +24,13 @@ SLICE = re.compile(r"(?m)^\s+MIG (\S+)\s+Device\s+\d+:")
 def parse_rows(text: str) -> list[dict[str, str]]:
     """Rows by column name without its unit: `memory.total [MiB]` → `memory.total`. Short rows are left out."""
     table = cells_of(text)
-    if not table:
-        return []
-    header = [name.partition(" [")[0] for name in table[0]]
-    return [dict(zip(header, row, strict=True)) for row in table[1:] if len(row) == len(header)]
+    start = next((at for at, row in enumerate(table) if is_header(row)), len(table))
+    header = [name.partition(" [")[0] for name in table[start]] if table[start:] else []
+    return [dict(zip(header, row, strict=True)) for row in table[start + 1 :] if len(row) == len(header)]
+
+
+def is_header(row: list[str]) -> bool:
+    return all(map(COLUMN.fullmatch, row)) and any(map(HEADER.search, row))
 
 
 def cells_of(text: str) -> list[list[str]]:
@@ -90,7 +94,8 @@ def parse_listing(text: str) -> Maybe[NvidiaAnswer]:
 
 def parse_table_of(text: str) -> list[dict[str, str]]:
     """Rows of a table whose header may be missing (`--format=csv,noheader`): then only what a cell shows by itself."""
-    return parse_rows(text) if HEADER.search(text.partition("\n")[0]) else [unnamed(row) for row in cells_of(text)]
+    table = cells_of(text)
+    return parse_rows(text) if any(map(is_header, table)) else [row for cells in table if (row := unnamed(cells))]
 
 
 def unnamed(cells: list[str]) -> dict[str, str]:

@@ -11,6 +11,7 @@ from inventory.facts.gpu.quantity import told
 
 SLOWDOWNS = ("hw_slowdown", "hw_thermal_slowdown", "hw_power_brake_slowdown", "sw_thermal_slowdown")
 """What is wrong with cooling or power. A cap on power that was set (sw_power_cap) is not among them."""
+END = "</nvidia_smi_log>"
 DTD = re.compile(r"<!DOCTYPE nvidia_smi_log SYSTEM \"nvsmi_device_(v\d{1,3})\.dtd\">")
 
 
@@ -20,7 +21,7 @@ def parse_xml(text: str) -> Maybe[NvidiaAnswer]:
     if start < 0 or "<!ENTITY" in text:
         return Unknown(Why.UNREADABLE, "no XML of nvidia-smi")
     try:
-        root = ET.fromstring(text[start:].strip())  # noqa: S314  (entity declarations are refused above)
+        root = ET.fromstring(text[start:].partition(END)[0] + END)  # noqa: S314  (entity declarations are refused above)
     except (ET.ParseError, ValueError) as error:
         return Unknown(Why.UNREADABLE, f"XML of nvidia-smi: {error}")
     attached = root.findtext("attached_gpus") or ""
