@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from launch.build import HostLaunch, generation_of, launch_steps, runner_of, stage_steps
 from launch.memory.of_recipe import of_decision
 from launch.requirements import requirements
+from launch.sources import with_sources
 from playbooks.layout import Layout
 
 if TYPE_CHECKING:
@@ -47,7 +49,9 @@ def assemble(
     hosts: Sequence[Host],
     facts: Mapping[str, HostFacts],
     engines: Mapping[str, Engine],
+    environ: Mapping[str, str] = MappingProxyType({}),
 ) -> Assembly:
+    """`environ`: of this machine, whose proxies a check looks at."""
     layouts = {host.name: Layout(host.state_dir) for host in hosts}
     runners = {host.name: runner_of(facts[host.name], engines[host.name].python) for host in hosts}
     forecast = of_decision(decision, facts)
@@ -62,6 +66,7 @@ def assemble(
         environment=head.digest,
         gpu_runtime=head.gpu_runtime,
     )
+    needs = with_sources(needs, hosts, {host: engine.downloads for host, engine in engines.items()}, environ)
     steps, launch = {}, {}
     for command in decision.commands:
         runner, layout = runners[command.host], layouts[command.host]

@@ -6,6 +6,7 @@ without the second, there is no other difference.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -159,7 +160,7 @@ def _gathered(fleet: Fleet) -> dict[str, HostFacts]:
 
 def _assembled(found: Found, request: Request, hosts: Sequence[Host], facts: Mapping[str, HostFacts]) -> Assembly:
     one = launched(found, request, hosts, facts)
-    return assemble(one.decision, one.name, one.choice.hosts, facts, one.engines)
+    return assemble(one.decision, one.name, one.choice.hosts, facts, one.engines, os.environ)
 
 
 def _checked(

@@ -24,13 +24,15 @@ _REDIRECT_OR_OK = re.compile(r"[123]\d\d|40[1345]|429")
 def script(host: HostRequirements, _needs: Requirements) -> str | Finding:
     if not host.fetches_from:
         return skip(ID, host.host, "the plan downloads nothing here")
-    proxy = f"-x {quote(host.proxy)} " if host.proxy else ""
+    # Not among curl's words, which every user of the host can read: a proxy may have a password.
+    proxy = [f"export http_proxy={quote(host.proxy)} https_proxy={quote(host.proxy)}"] if host.proxy else []
     tries = [f"answer {quote(url)} &" for url in host.fetches_from]
     return "\n".join(
         [
+            *proxy,
             "command -v curl >/dev/null || { echo no-tool curl; exit 0; }",
             "answer() {",
-            f'    code=$(curl -s -I -o /dev/null -m 15 -w "%{{http_code}}" {proxy}"$1")',
+            '    code=$(curl -s -I -o /dev/null -m 15 -w "%{http_code}" "$1")',
             '    echo answer "${code:-000}" "$1"',
             "}",
             *tries,

@@ -54,7 +54,7 @@ def test_a_host_is_told_its_whole_command(trays: Told) -> None:
     for command in decision.commands:
         host = needs.of(command.host)
         assert (host.argv, host.env) == (command.argv, command.env)
-        assert host.numa_bind
+        assert host.numa_bind == ("--numa-bind" in command.argv)
         assert host.gpu_memory_utilization == 0.92  # vLLM's own default
         assert host.weights is not None
         assert host.weights.path == command.argv[2]
