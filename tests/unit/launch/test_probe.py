@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from pathlib import Path
 
@@ -155,16 +156,9 @@ def test_what_each_host_is_asked() -> None:
 
 
 def test_checks_run_on_a_bundle(capsys: pytest.CaptureFixture[str]) -> None:
-    flags = dict.fromkeys({*tasks.CHOICE, *tasks.DECISIONS} - {"model", "hosts", "inventory", "recipes"}, "")
-    code = verbs.of("check")(
-        model="deepseek-v4-pro",
-        hosts="h200-hgx",
-        inventory="",
-        recipes="",
-        replay=str(HOSTS),
-        json=True,
-        **flags,
-    )
+    _, *flags = inspect.signature(tasks.ns["check"].body).parameters.values()
+    given = {"model": "deepseek-v4-pro", "hosts": "h200-hgx", "replay": str(HOSTS), "json": True}
+    code = verbs.of("check")(**{one.name: one.default for one in flags} | given)
     findings = json.loads(out(capsys))["data"]
     assert code == ExitCode.CHECK_FAILED
     assert {one["check"] for one in findings if one["status"] == "fail"} >= {"gpu.free_mem"}
