@@ -17,7 +17,7 @@ PSEUDO = (
     *("configfs", "fusectl", "hugetlbfs", "autofs", "binfmt_misc", "nsfs", "efivarfs", "rpc_pipefs", "nfsd"),
     "squashfs",
 )
-TREE = str.maketrans("├└─│|`", "      ")
+TREE = re.compile(r"^[\s│├└─|`-]+(?=/)")  # what findmnt draws before a mount
 NOT_STORAGE = re.compile(
     r"/(?:var/lib/(?:docker|containerd|kubelet|containers)|run/(?:docker|containerd|user|netns)|sys|proc)/.+"
     r"|/run/netns|/dev(?!/shm$)(?:/.*)?"
@@ -93,7 +93,7 @@ def read_mounts(answers: Answers) -> Maybe[tuple[Mount, ...]]:
 
 def parse_mount_table(text: str) -> tuple[Mount, ...]:
     """Lines of `findmnt` (its own table, or `-o TARGET,FSTYPE,SOURCE|OPTIONS`) or of /proc/mounts."""
-    rows = [line.translate(TREE).split() for line in text.splitlines()]
+    rows = [TREE.sub("", line).split() for line in text.splitlines()]
     headed = any(row[:3] == ["TARGET", "SOURCE", "FSTYPE"] for row in rows)
     found = (mount_of([unescape(word) for word in row], headed=headed) for row in rows if len(row) > 2)
     return tuple(one for one in found if one)

@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from inventory.facts.base import Unknown, Why
+from inventory.facts.caches import parse_found, read_caches
+from inventory.facts.host import Caches
+from tests.answered import Said, answers
+
+TUNED = "vllm/flashinfer_autotune_cache/0.7.2/100a/ab/autotune_configs_dp0_rank0.json"
+STAMP = {"vllm": "0.33.0", "torch": "2.14.0", "other": "x", "environment": {"VLLM_A": "1", "B": 2}}
+ABSENT: Said = (2, "ls: cannot access '/s/caches': No such file or directory")
+HOST: dict[str, Said] = {
+    "caches.folder": "vllm\n",
+    "caches.stamp": json.dumps(STAMP),
+    "caches.artefacts": f"any ./vllm/x\n./{TUNED}\n",
+}
+
+
+def test_what_ranks_made_and_with_what() -> None:
+    assert read_caches(answers(HOST)) == Caches(
+        empty=False,
+        artefacts=(TUNED,),
+        stamp=(("vllm", "0.33.0"), ("torch", "2.14.0")),
+        environment=(("B", "2"), ("VLLM_A", "1")),
+    )
+
+
+def test_no_folder_and_no_stamp_are_answers() -> None:
+    assert read_caches(answers({**HOST, "caches.folder": ABSENT})) == Caches(empty=True, artefacts=(), stamp=None)
+    bare = read_caches(answers({**HOST, "caches.stamp": (1, "cat: No such file or directory"), "caches.artefacts": ""}))
+    assert bare == Caches(empty=True, artefacts=(), stamp=None)
+
+
+@pytest.mark.parametrize("said", [(2, "ls: cannot open directory: Permission denied")])
+def test_a_folder_that_may_not_be_read_is_unknown(said: Said) -> None:
+    found = read_caches(answers({**HOST, "caches.folder": said}))
+    assert isinstance(found, Unknown)
+    assert found.why is Why.REFUSED
+    assert isinstance(read_caches(answers({})), Unknown)
+
+
+def test_paths_as_find_prints_them() -> None:
+    assert parse_found("any ./x\n./b\na/c\n\n") == ("a/c", "b")
