@@ -7,8 +7,9 @@ without the second, there is no other difference.
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -166,8 +167,9 @@ def _assembled(found: Found, request: Request, hosts: Sequence[Host], facts: Map
 def _checked(
     needs: Requirements, request: Request, facts: Mapping[str, HostFacts], left_out: Mapping[str, str] | None = None
 ) -> tuple[Finding, ...]:
+    judged = replace(needs, at=time.time())
     return run_checks(
-        facts, needs, accept_unknown=request.accept_unknown, overrides=request.overrides, left_out=left_out
+        facts, judged, accept_unknown=request.accept_unknown, overrides=request.overrides, left_out=left_out
     )
 
 
