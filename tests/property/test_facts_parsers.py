@@ -15,18 +15,25 @@ from inventory.facts.cpulist import format_list, parse_list
 from inventory.facts.disks import parse_findmnt, parse_mountinfo
 from inventory.facts.gpu.amd_smi import parse_amd_smi, parse_documents, parse_links
 from inventory.facts.gpu.amd_text import gpu_nodes, parse_amd_text, parse_tables
+from inventory.facts.gpu.bridges import parse_bridges
+from inventory.facts.gpu.imex import parse_domain
 from inventory.facts.gpu.kfd import parse_gpu_links, parse_kfd
+from inventory.facts.gpu.nccl import parse_identity, parse_nccl
+from inventory.facts.gpu.nvidia_driver import parse_kernels, parse_linked, parse_lsmod, parse_module
 from inventory.facts.gpu.nvidia_failures import find_failure, find_lost_gpus
 from inventory.facts.gpu.nvidia_services import parse_units
+from inventory.facts.gpu.nvlink import parse_nvlink_errors
 from inventory.facts.gpu.rocm_smi import parse_rocm_smi
 from inventory.facts.gpu.rocm_text import parse_agents, parse_concise, parse_rocm_text
 from inventory.facts.gpu.topology import distances, parse_matrix
+from inventory.facts.gpu.xid import parse_xids
 from inventory.facts.host import HostFacts
 from inventory.facts.limits import parse_limits
 from inventory.facts.lspci import parse_lspci
 from inventory.facts.machine import parse_dmidecode
 from inventory.facts.network import parse_netstat
 from inventory.facts.pasted import read_pasted
+from inventory.facts.processes import parse_processes
 from inventory.facts.rdma import gid_tables
 from tests.answered import HOSTS, Said, fixture, framed
 
@@ -52,6 +59,17 @@ TEXT_READERS: tuple[Callable[[str], object], ...] = (
     parse_limits,
     parse_units,
     gid_tables,
+    parse_domain,
+    parse_xids,
+    parse_nvlink_errors,
+    parse_nccl,
+    parse_identity,
+    parse_bridges,
+    parse_linked,
+    parse_kernels,
+    parse_module,
+    parse_lsmod,
+    parse_processes,
     lambda text: distances(parse_matrix(text)),
     lambda text: parse_gpu_links(text, ["00000000:05:00.0"]),
 )

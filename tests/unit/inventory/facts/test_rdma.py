@@ -78,6 +78,13 @@ def test_gids_that_are_in_use() -> None:
     )
 
 
+def test_drivers() -> None:
+    said = f"{IB}/mlx5_2/device/uevent:DRIVER=mlx5_core\n"
+    devices = read_rdma(answers({"rdma.devices": FILES, "rdma.drivers": said}))
+    assert not isinstance(devices, Unknown)
+    assert [one.driver for one in devices] == ["mlx5_core", ""]
+
+
 def test_gids_that_are_none() -> None:
     text = f"{IB}/mlx5_2/ports/1/gids/0:fe80:00\n{IB}/mlx5_2/ports/1/gids/1:\n{IB}/mlx5_9/ports/1/gids/1:{FE80}\n"
     devices = read_rdma(answers({"rdma.devices": FILES, "rdma.netdevs": "", "rdma.gids": text}))

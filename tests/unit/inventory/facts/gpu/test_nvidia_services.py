@@ -4,7 +4,7 @@ import pytest
 
 from inventory.facts.base import Unknown, Why
 from inventory.facts.gpu.nvidia_services import parse_units, read_fabric
-from inventory.facts.host import Fabric
+from inventory.facts.host import Fabric, ImexDomain
 from tests.answered import Said, answers
 
 UNITS = """\
@@ -65,3 +65,35 @@ def test_a_service_manager_that_hangs_or_refuses() -> None:
 @pytest.mark.parametrize("text", ["", "\n\n", "Id=x\n", "no equals sign", UNITS.replace("Id=", "")])
 def test_no_units(text: str) -> None:
     assert parse_units(text) == {}
+
+
+def test_what_the_manager_said_before_it_failed() -> None:
+    said = "Starting\nERROR: NV_WARN_NOTHING_TO_DO\nsleeping\n"
+    failed = {**HGX, "nvidia_services.units": UNITS.replace("=active", "=failed"), "nvidia_services.manager-log": said}
+    found = read_fabric(answers(failed))
+    assert not isinstance(found, Unknown)
+    assert (found.manager, found.manager_says) == ("failed", "ERROR: NV_WARN_NOTHING_TO_DO")
+
+
+@pytest.mark.parametrize(
+    ("said", "known"),
+    [("234 nvidia-caps-imex-channels\n", True), ((1, ""), False), ((2, "grep: /x/proc/devices: No such file"), None)],
+)
+def test_the_device_class_of_channels(said: Said, known: bool | None) -> None:  # noqa: FBT001
+    found = read_fabric(answers({**TRAY, "nvidia_services.devices": said}))
+    assert not isinstance(found, Unknown)
+    assert found.imex_device is known
+
+
+def test_switches_on_the_bus() -> None:
+    switch = "0000:0{}:00.0 0x068000 0x10de 0x22a3 0\n"
+    bus = switch.format(5) + switch.format(6) + "0000:07:00.0 0x060400 0x10de 0x1 0\n"
+    found = read_fabric(answers({**HGX, "pci.devices": bus}))
+    assert not isinstance(found, Unknown)
+    assert found.switches == 2
+
+
+def test_the_domain() -> None:
+    found = read_fabric(answers({**TRAY, "nvidia_imex.domain": "READY\n"}))
+    assert not isinstance(found, Unknown)
+    assert found.imex_domain == ImexDomain("READY")
