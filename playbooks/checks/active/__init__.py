@@ -6,6 +6,7 @@ from playbooks.checks.active import (
     net_outbound,
     net_pair_tcp,
     net_path_mtu,
+    os_quota,
     rt_docker_gpu,
     rt_import_smoke,
     sto_deep_verify,
@@ -18,6 +19,7 @@ HOST_TRIALS: tuple[HostTrial, ...] = (
     rt_docker_gpu,
     net_path_mtu,
     net_outbound,
+    os_quota,
     sto_read_rate,
     sto_deep_verify,
 )
