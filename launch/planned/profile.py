@@ -142,7 +142,9 @@ FEATURES: Mapping[str, Mapping[str, str]] = {
 
 
 def profile_named(value: str) -> str | None:
-    known("profile", value, {"": None, **PROFILES})
+    """The profile of the flag; None when it is not given. Raises `BadInput`."""
+    if value:
+        known("profile", value, PROFILES)
     return value or None
 
 
