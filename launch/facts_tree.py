@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         Gpus,
         HostFacts,
         Interface,
+        LaunchContext,
         Limit,
         Limits,
         Network,
@@ -60,6 +61,7 @@ def tree(facts: HostFacts) -> Branch:
             *_leaves("finding: ", remarks(facts)),
             *_branch("system", facts.system, _system),
             *_branch("limits of the login", facts.limits, _limits),
+            *_branch("where ranks start", facts.context, _context),
             *_branch("processor", facts.cpu, lambda _: _processor(facts)),
             *_branch("memory", facts.memory, lambda memory: _memory(facts, memory.available_bytes)),
             *_nodes(facts),
@@ -101,6 +103,23 @@ def _system(system: System) -> Iterator[Branch]:
 def _limits(limits: Limits) -> Iterator[Branch]:
     yield Branch(f"locked memory {_limit(limits.locked_memory, size)}, core files {_limit(limits.core_file, size)}")
     yield Branch(f"open files {_limit(limits.open_files, str)}, processes {_limit(limits.processes, str)}")
+
+
+def _context(context: LaunchContext) -> Iterator[Branch]:
+    as_whom = f"as {context.user} in {context.cgroup or 'no group that is told'}"
+    yield Branch(f"{context.where.replace('-', ' ')}, {as_whom}")
+    if is_known(context.cpus_allowed) and is_known(context.physical_cores):
+        yield Branch(f"{context.physical_cores} physical cores, CPUs {cpu_set(context.cpus_allowed)}")
+    if is_known(context.locked_memory) and is_known(context.open_files):
+        open_files = _limit(context.open_files, str)
+        yield Branch(f"locked memory {_limit(context.locked_memory, size)}, open files {open_files}")
+    if is_known(context.memory_maximum) and context.memory_maximum is not None:
+        yield Branch(f"memory at most {size(context.memory_maximum)}")
+    if is_known(context.devices):
+        denied = ", ".join(one.path for one in context.devices if not one.opens)
+        yield from _leaves("may not open ", (denied,))
+    if is_known(context.environment):
+        yield from (Branch(f"{name}={value}") for name, value in context.environment)
 
 
 def _limit(limit: Limit, shown: Callable[[int], str]) -> str:

@@ -5,7 +5,6 @@ Not checks: no launch is asked for. What a launch needs is judged by `invoke che
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -20,6 +19,11 @@ if TYPE_CHECKING:
 CLOCK_S = 1.0
 FULL = 0.05
 FREE_GPU_BYTES = 1 << 30
+TOLD_BY_ALL = (
+    *("system", "cpu", "numa", "memory", "file_systems", "network", "listeners", "gpus", "software", "deployments"),
+    *("rdma", "blocks", "cpu_flags", "second_opinion", "limits", "huge_pages", "fabric", "context"),
+)
+"""What needs no tool that a host may lack, no right and no other software."""
 
 
 def remarks(facts: HostFacts) -> tuple[str, ...]:
@@ -47,11 +51,11 @@ def least_cores(gpus: Gpus) -> int:
 
 
 def _unknown(facts: HostFacts) -> Iterator[str]:
-    """Subjects that were asked for and not told."""
-    for field in dataclasses.fields(facts):
-        fact = getattr(facts, field.name)
+    """Subjects that were asked for and not told, of those that every host can tell."""
+    for name in TOLD_BY_ALL:
+        fact = getattr(facts, name)
         if isinstance(fact, Unknown) and fact.why != "not-asked":
-            yield f"{field.name.replace('_', ' ')} unknown: {fact.detail or fact.why}"
+            yield f"{name.replace('_', ' ')} unknown: {fact.detail or fact.why}"
 
 
 def _of_gpus(gpus: Gpus) -> Iterator[str]:

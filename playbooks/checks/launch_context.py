@@ -38,6 +38,18 @@ def could_not_be_read(fact: Maybe[object]) -> bool:
     return isinstance(fact, Unknown) and fact.why is not Why.NOT_ASKED
 
 
+def raise_limit(facts: HostFacts, name: str, *, docker: str, number: str) -> str:
+    """How to raise a limit of processes where ranks start: `name` as pam_limits has it, `number` as it should be."""
+    where = "login" if isinstance(facts.context, Unknown) else facts.context.where
+    if where == "container":
+        return f"add to docker's arguments: --ulimit {docker}"
+    if where == "systemd-unit":
+        unit = f"Limit{name.upper()}={'infinity' if number == 'unlimited' else number}"
+        return f"{unit} in the unit is not granted: {ON_HOST}systemctl show -p DefaultLimit{name.upper()}; ulimit -H -a"
+    file = "/etc/security/limits.d/90-bringup.conf"
+    return f"{ON_HOST}echo '* - {name} {number}' | sudo tee -a {file}  # and log in anew: bringup keeps its login open"
+
+
 def option(words: Sequence[str], name: str) -> tuple[str, ...]:
     """The values of an option of `docker run`: `--ulimit memlock=-1` and `--ulimit=memlock=-1`."""
     found = [word.partition("=")[2] for word in words if word.startswith(f"{name}=")]

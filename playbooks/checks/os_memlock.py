@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from inventory.facts.base import Maybe, Unknown, is_known
 from inventory.facts.host import HostFacts, Limit
 from playbooks.checks.base import Priority, skip
-from playbooks.checks.launch_context import LOOK, could_not_be_read, part_of, place_of, ulimit
+from playbooks.checks.launch_context import LOOK, could_not_be_read, part_of, place_of, raise_limit, ulimit
 from playbooks.finding import Finding, Status
 from playbooks.requirements import Container, Requirements
 
@@ -17,9 +17,6 @@ WHY = "engines over RDMA cannot register their buffers, and the first collective
 
 LEAST = 64 << 20
 _REQUIRED = "unlimited locked memory where the ranks start; below 64 MiB RDMA fails"
-_UNIT = (
-    "put LimitMEMLOCK=infinity in the unit, `--ulimit memlock=-1` into docker's arguments; the shell's proves nothing"
-)
 
 
 def check(facts: Mapping[str, HostFacts], needs: Requirements) -> tuple[Finding, ...]:
@@ -40,10 +37,13 @@ def _of_host(facts: HostFacts, container: Container | None) -> Finding:
     observed = f"{amount(limit)} locked memory in {place}"
     if limit.soft is None:
         return Finding(ID, Status.PASS, facts.host, observed)
+    remedy = raise_limit(facts, "memlock", docker="memlock=-1", number="unlimited")
+    if container is not None:
+        remedy = "add to docker's arguments: --ulimit memlock=-1  # the ulimit of a shell proves nothing"
     if part_of(facts, lambda context: context.ipc_lock) is True:
-        return Finding(ID, Status.WARN, facts.host, f"{observed}, which CAP_IPC_LOCK lifts", _REQUIRED, _UNIT)
+        return Finding(ID, Status.WARN, facts.host, f"{observed}, which CAP_IPC_LOCK lifts", _REQUIRED, remedy)
     status = Status.FAIL if limit.soft < LEAST else Status.WARN
-    return Finding(ID, status, facts.host, observed, _REQUIRED, _UNIT)
+    return Finding(ID, status, facts.host, observed, _REQUIRED, remedy)
 
 
 def limit_of(facts: HostFacts, container: Container | None) -> tuple[Maybe[Limit], str]:

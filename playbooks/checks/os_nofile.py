@@ -3,7 +3,7 @@ from __future__ import annotations
 from inventory.facts.base import Unknown
 from inventory.facts.host import HostFacts, Limit
 from playbooks.checks.base import Priority, skip
-from playbooks.checks.launch_context import LOOK, could_not_be_read, part_of, place_of
+from playbooks.checks.launch_context import LOOK, could_not_be_read, part_of, place_of, raise_limit
 from playbooks.finding import Finding, Status
 from playbooks.requirements import HostRequirements
 
@@ -14,7 +14,6 @@ WHY = "every client and every rank takes descriptors: under load the API server 
 WANTED = 65535  # vLLM 0.33.0 asks for this soft limit and gives up when the hard one is lower
 LEAST = 8192
 _REQUIRED = f"a hard limit of open files of at least {WANTED}, or a soft one of {LEAST}"
-_REMEDY = "put LimitNOFILE=1048576 into the unit, `--ulimit nofile=1048576` into docker's arguments"
 
 
 def check(facts: HostFacts, _needs: HostRequirements) -> Finding:
@@ -27,7 +26,8 @@ def check(facts: HostFacts, _needs: HostRequirements) -> Finding:
     if limit.hard is None or limit.hard >= WANTED:
         return Finding(ID, Status.PASS, facts.host, observed)
     status = Status.WARN if reaches(limit) else Status.FAIL
-    return Finding(ID, status, facts.host, observed, _REQUIRED, _REMEDY)
+    remedy = raise_limit(facts, "nofile", docker="nofile=1048576", number="1048576")
+    return Finding(ID, status, facts.host, observed, _REQUIRED, remedy)
 
 
 def reaches(limit: Limit) -> bool:

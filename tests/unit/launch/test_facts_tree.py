@@ -6,10 +6,12 @@ from dataclasses import replace
 
 from inventory.facts.base import Unknown, Why
 from inventory.facts.host import (
+    Device,
     Environment,
     Fabric,
     Gid,
     HugePages,
+    LaunchContext,
     Limit,
     Limits,
     RdmaDevice,
@@ -149,3 +151,28 @@ def test_links_of_gpus() -> None:
     assert drawn[2] == "links between GPUs: 28x NV18"
     assert drawn[3].startswith("nearest NICs: GPU 0 mlx5_0 (PXB), GPU 1 mlx5_1 (PXB), ")
     assert not any("link" in line or "NIC" in line for line in below(lines("cpu-only"), "gpus"))
+
+
+def test_where_ranks_start() -> None:
+    unit = LaunchContext(
+        where="systemd-unit",
+        user="ops",
+        cgroup="/system.slice/run-u7.service",
+        locked_memory=Limit(None, None),
+        open_files=Limit(1048576, 1048576),
+        cpus_allowed=(0, 1, 2, 3),
+        physical_cores=2,
+        memory_maximum=64 << 30,
+        environment=(("HF_HOME", "/data"),),
+        devices=(Device("/dev/kfd", opens=False), Device("/dev/dri/renderD128", opens=True)),
+    )
+    assert below(lines("gb200-tray", context=unit), "where ranks start")[1:] == [
+        "systemd unit, as ops in /system.slice/run-u7.service",
+        "2 physical cores, CPUs 0-3",
+        "locked memory unlimited, open files 1048576",
+        "memory at most 64 GiB",
+        "may not open /dev/kfd",
+        "HF_HOME=/data",
+    ]
+    refused = lines("gb200-tray", context=Unknown(Why.REFUSED, "a transient unit could not be started: no bus"))
+    assert "├─ where ranks start: unknown (refused: a transient unit could not be started: no bus)" in refused
