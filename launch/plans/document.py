@@ -188,10 +188,10 @@ class Processes:
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """One host of the gang; the first is the head. `role`: single, head, follower.
+    """One host of the gang; the first is the head. `role`: single, head, peer (it serves too), follower.
 
-    `env` is the whole environment and `argv` the exact command. `clique`: NVLink domain, cluster and clique. `pins`:
-    the CPUs and NUMA nodes of its processes.
+    `urls`: its public endpoints, none on a follower; `url`: the first. `env` is the whole environment and `argv` the
+    exact command. `clique`: NVLink domain, cluster and clique. `pins`: the CPUs and NUMA nodes of its processes.
     """
 
     name: str
@@ -210,6 +210,7 @@ class Host:
     env: tuple[tuple[str, str], ...]
     argv: tuple[str, ...]
     pins: Pins = NO_PINS
+    urls: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,6 +39,8 @@ def _notes(plan: LaunchPlan, host: Host) -> Iterator[str]:
     yield f"Weights: {plan.model.repository} at {plan.model.commit or 'a commit that nothing pins'}."
     if plan.engine.by_hand:
         yield f"bringup installs nothing for it: {host.argv[0]} must be vLLM {plan.engine.vllm}."
+    if any(one.decision == "API key" and one.chosen != "none" for one in plan.reasons):
+        yield "The API key is not written here: VLLM_API_KEY must be set in it for clients to be asked for one."
     for obstacle in plan.obstacles:
         yield f"Not by bringup: {obstacle.message} [{obstacle.id}]"
     if len(plan.hosts) > 1:

@@ -30,7 +30,8 @@ def hosts_of(decision: Decision, facts: Mapping[str, HostFacts]) -> tuple[docume
             role=_role(node, decision.placement),
             address=node.address,
             interface=node.interface,
-            url=f"http://{node.address}:{decision.placement.http_port}" if node.serves else "",
+            url=next(_urls(node, decision.placement), ""),
+            urls=tuple(_urls(node, decision.placement)),
             ranks=tuple(document.Rank(rank.index, rank.gpus, rank.numa_node) for rank in node.ranks),
             gpus=tuple(_gpus(node, decision.placement, facts[node.host])),
             numa=tuple(_numa(facts[node.host])),
@@ -46,12 +47,20 @@ def hosts_of(decision: Decision, facts: Mapping[str, HostFacts]) -> tuple[docume
     )
 
 
+def _urls(node: Node, placement: Placement) -> Iterator[str]:
+    """One for all its ranks, or with external load balancing one for each, on ports that follow one another."""
+    address = f"[{node.address}]" if ":" in node.address else node.address
+    servers = len(node.ranks) if placement.load_balancing is LoadBalancing.EXTERNAL else 1
+    for server in range(servers if node.serves else 0):
+        yield f"http://{address}:{placement.http_port + server}"
+
+
 def _role(node: Node, placement: Placement) -> str:
     if len(placement.nodes) == 1:
         return "single"
     if node.node_rank == 0:
         return "head"
-    return "peer" if placement.load_balancing is LoadBalancing.HYBRID else "follower"
+    return "peer" if node.serves else "follower"
 
 
 def _gpus(node: Node, placement: Placement, facts: HostFacts) -> Iterator[document.Gpu]:

@@ -80,8 +80,8 @@ def gb(size: int | None) -> str:
 def _host(host: Host) -> Iterator[str]:
     ranks = ", ".join(str(rank.index) for rank in host.ranks)
     yield f"{host.name} ({host.role}, node {host.node_rank}): rank(s) {ranks}; {host.address} on {host.interface}"
-    if host.url:
-        yield f"  serves {host.url}"
+    if host.urls:
+        yield f"  serves {' '.join(host.urls)}"
     for node in host.numa:
         cpus = format_list(node.cpus) if node.cpus else "none"
         yield f"  NUMA node {node.id}: CPUs {cpus}; {gb(node.memory_bytes)}; NICs {', '.join(node.nics) or 'none'}"
