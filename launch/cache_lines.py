@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 LINE = re.compile(
     r"KV cache size: (?P<tokens>[\d,]+) tokens"
-    r"(?:, Maximum concurrency for (?P<context>[\d,]+) tokens per request: (?P<times>[\d.]+)x)?"
+    r"(?:, Maximum concurrency for (?P<context>[\d,]+) tokens per request: (?P<times>\d+(?:\.\d+)?)x)?"
 )
 MOST_LINES = 64
 MOST_CHARACTERS = 400
@@ -33,7 +33,7 @@ def of_line(line: str) -> Actual | None:
     return Actual(
         tokens=_number(found["tokens"]),
         context=_number(context) if context else None,
-        concurrency=float(times) if times and times.count(".") < 2 else None,
+        concurrency=float(times) if times else None,
         line=line,
     )
 

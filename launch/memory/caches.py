@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 BLOCK = 16
 """Tokens of a block where neither the command nor the model says: vLLM's DEFAULT_BLOCK_SIZE."""
-CPU_BLOCK = 32
-"""What the CPU build's attention takes."""
+CPU_BLOCK, CPU_LATENT_BLOCK = 128, 16
+"""Of the CPU build (platforms/cpu.py of 0.32.0): its latent kernel takes no other size."""
 LATENT_BLOCK = 64
 """Of latent caches: what the kernels of Hopper and Blackwell take. Which one is chosen is known on the GPU only."""
 LATENT_ALIGNMENT = 128
@@ -63,9 +63,9 @@ def kv_dtype(architecture: Architecture, settings: Settings, generation: str) ->
 
 def block_of(architecture: Architecture, settings: Settings, generation: str = "") -> int:
     """Tokens of a block before states raise it."""
-    if generation == "cpu":
-        return settings.block or CPU_BLOCK
     latent = any(isinstance(one, Records) and one.role == "cache" and not one.window for one in architecture.caches)
+    if generation == "cpu":
+        return CPU_LATENT_BLOCK if latent else settings.block or CPU_BLOCK
     return settings.block or architecture.block or (LATENT_BLOCK if latent else BLOCK)
 
 
