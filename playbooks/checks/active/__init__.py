@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from playbooks.checks.active import (
+    fabric_p2p_data,
+    gpu_cuda_init,
     net_outbound,
     net_pair_tcp,
     net_path_mtu,
@@ -17,6 +19,8 @@ from playbooks.checks.active.base import ActiveCheck, HostTrial, PairTrial
 HOST_TRIALS: tuple[HostTrial, ...] = (
     rt_import_smoke,
     rt_docker_gpu,
+    gpu_cuda_init,
+    fabric_p2p_data,
     net_path_mtu,
     net_outbound,
     os_quota,
