@@ -21,7 +21,7 @@ PRIORITY = Priority.P0
 WHY = "a rank that finds its tuned kernels skips the step at which all others wait for it: the second start hangs"
 
 _REQUIRED = "files of every rank on its host, or of none"
-_TUNED = re.compile(r"^(.*autotune[^/]*/(?:.*/)?)([^/]+/)?[^/]*dp(\d+)_rank(\d+)[^/]*$")
+_TUNED = re.compile(r"^(?=.*autotune)(.*?)([^/]*/)?[^/]*dp(\d+)_rank(\d+)[^/]*$")
 
 Rank = tuple[int, int]  # global data-parallel rank, rank within it
 Held = tuple[str, Rank]  # a host and a rank whose file it has
