@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from inventory.errors import BringupError
 from inventory.facts.gather import Asked, ask
 from launch.addresses import target_of
+from playbooks.layout import Layout
+
+CACHES = (
+    *("VLLM_CACHE_ROOT", "DG_JIT_CACHE_DIR", "TILELANG_CACHE_DIR", "TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR"),
+    *("TORCH_EXTENSIONS_DIR", "FLASHINFER_WORKSPACE_BASE", "AITER_JIT_DIR", "XDG_CACHE_HOME", "TMPDIR"),
+)
+HUB_CACHES = ("HF_HOME", "HF_HUB_CACHE")
 
 if TYPE_CHECKING:
     from inventory.facts.host import HostFacts
@@ -26,9 +34,10 @@ class Answered:
     hosts: Mapping[str, Host]
     raw: Mapping[str, RawAnswer]
     errors: Mapping[str, BringupError]
+    pasted: Mapping[str, HostFacts] = field(default_factory=dict)  # of hosts that only sent texts
 
     def facts(self) -> dict[str, HostFacts]:
-        return {host: raw.facts() for host, raw in self.raw.items()}
+        return {**{host: raw.facts() for host, raw in self.raw.items()}, **self.pasted}
 
 
 def parts(error: BringupError) -> dict[str, str]:
@@ -66,8 +75,19 @@ def asked_of(hosts: Mapping[str, Host], name: str, *, opinion: bool = False) -> 
     others = (target_of(host) for other, host in hosts.items() if other != name)
     return Asked(
         state_dir=hosts[name].state_dir,
+        paths=tuple(stored_at(hosts[name])),
         addresses=tuple(dict.fromkeys(others)),
         opinion=opinion,
         # This machine has a psutil that is surely there: our own.
         pythons=(sys.executable,) if opinion and hosts[name].transport == "local" else (),
     )
+
+
+def stored_at(host: Host) -> Iterator[str]:
+    """Where much is written and read: weights and caches may be mounts of their own, or elsewhere by a variable."""
+    layout = Layout(host.state_dir)
+    yield f"{host.state_dir}/weights"
+    yield layout.caches
+    for name, value in host.env:
+        if name in (*CACHES, *HUB_CACHES) and PurePosixPath(value).is_absolute() and value.isprintable():
+            yield value
