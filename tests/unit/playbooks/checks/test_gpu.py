@@ -18,7 +18,7 @@ from playbooks.checks import (
 )
 from playbooks.checks.base import HostCheck
 from playbooks.finding import Status
-from playbooks.requirements import HostRequirements, Model, Processes, Requirements
+from playbooks.requirements import HostRequirements, MemoryForecast, Model, Processes, Requirements
 from tests.unit.playbooks.checks.cases import (
     HUNG,
     NO_TOOL,
@@ -314,3 +314,28 @@ def forward() -> HostRequirements:
 )
 def test_driver_ceiling(case: Case) -> None:
     assert_host(gpu_driver_min, case)
+
+
+def forecast(loads: int | None, *, short: str = "", certain: bool = True) -> HostRequirements:
+    said = MemoryForecast(loads_bytes=loads, short=short, certain=certain, source="files of 960 GB")
+    return replace(tray_needs(), memory_forecast=said)
+
+
+SHORT = "a request of 1,048,576 tokens takes 21 GiB of cache, and at most 7 GiB are left"
+
+
+@table(
+    Case(
+        "both rules",
+        Status.PASS,
+        needs=forecast(150 * GIB),
+        says=("vram_minimum_gb", "memory model 150.0 GiB", "960 GB"),
+    ),
+    Case("the model says no", Status.FAIL, needs=forecast(186 * GIB), says=("memory model 186.0 GiB",)),
+    Case("it says so by derived figures", Status.WARN, needs=forecast(186 * GIB, certain=False)),
+    Case("not one request fits", Status.WARN, needs=forecast(150 * GIB, short=SHORT), says=("1,048,576", "FP8 cache")),
+    Case("the model knows no weights", Status.PASS, needs=forecast(None)),
+    Case("only the model knows", Status.PASS, needs=replace(forecast(150 * GIB), memory_per_gpu_bytes=None)),
+)
+def test_vram_fit_by_the_memory_model(case: Case) -> None:
+    test_vram_fit(case)
