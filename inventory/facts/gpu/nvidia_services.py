@@ -7,6 +7,7 @@ import re
 from inventory.facts.answers import Answers, Item
 from inventory.facts.base import Maybe, Unknown
 from inventory.facts.gpu.imex import read_domain
+from inventory.facts.gpu.pci import read_pci, switches_of
 from inventory.facts.host import Fabric
 
 MANAGER, IMEX = "nvidia-fabricmanager.service", "nvidia-imex.service"
@@ -28,10 +29,16 @@ def read_fabric(answers: Answers) -> Maybe[Fabric]:
         imex=units.get(IMEX),
         imex_nodes=parse_nodes(answers.item("nvidia_services.imex-nodes")),
         imex_channels=parse_channels(answers.item("nvidia_services.imex-channels")),
+        switches=switches_on_bus(answers),
         manager_says=complaint_of_manager(answers.item("nvidia_services.manager-log")),
         imex_device=has_imex_device(answers.item("nvidia_services.devices")),
         imex_domain=read_domain(answers.item("nvidia_imex.domain")),
     )
+
+
+def switches_on_bus(answers: Answers) -> int | None:
+    pci = read_pci(answers)
+    return None if isinstance(pci, Unknown) else switches_of(pci)
 
 
 def complaint_of_manager(item: Maybe[Item]) -> str | None:

@@ -11,6 +11,7 @@ from inventory.facts.base import Maybe, Unknown
 from inventory.facts.lspci import parse_lspci
 
 NVIDIA, AMD = 0x10DE, 0x1002
+SWITCH_CLASS = 0x0680
 ADDRESS = re.compile(r"(?:([0-9a-fA-F]{4,8}):)?([0-9a-fA-F]{1,2}):([0-9a-fA-F]{1,2})\.([0-7])")
 # VGA, 3D and display controllers, and AMD Instinct's "processing accelerator". NVIDIA's switches are 06xx.
 GPU_CLASSES = frozenset({0x0300, 0x0302, 0x0380, 0x1200})
@@ -77,6 +78,11 @@ def pci_device(line: str) -> PciDevice | None:
         )
     except ValueError:
         return None
+
+
+def switches_of(devices: Iterable[PciDevice]) -> int:
+    """NVSwitches: bridges of NVIDIA that are no PCI bridges."""
+    return sum(one.vendor == NVIDIA and one.class_code == SWITCH_CLASS for one in devices)
 
 
 def gpus_of(vendor: int, devices: Iterable[PciDevice]) -> tuple[PciDevice, ...]:

@@ -115,6 +115,7 @@ class Fabric:
     imex: str | None  # nvidia-imex: NVLink to GPUs of other hosts
     imex_nodes: tuple[str, ...] | None  # as nodes_config.cfg names them; None: it could not be read
     imex_channels: tuple[int, ...] | None  # in /dev/nvidia-caps-imex-channels; None: it could not be read
+    switches: int | None = None  # NVSwitches on the PCI bus
     manager_says: str | None = None  # the last line of its log that complains
     imex_device: bool | None = None  # the kernel knows the device class of IMEX channels (/proc/devices)
     imex_domain: ImexDomain | None = None  # what nvidia-imex-ctl says; None: it does not
