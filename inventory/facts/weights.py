@@ -37,6 +37,7 @@ def read_weight_folders(answers: Answers) -> Maybe[tuple[WeightFolder, ...]]:
             pointers=below(folder, lines(kinds["pointers"].get(folder))),
             damaged=None if damaged is None else below(folder, damaged),
             manifest=manifest_of(manifests.get(f"{folder}/")),
+            simulated=is_made_up(manifests.get(f"{folder}/")),
         )
         for folder, item in pages
         if not item.status or item.out
@@ -92,6 +93,11 @@ def manifest_of(item: Item | None) -> tuple[StoredFile, ...] | None:
         return None
     files = told.objects("files")
     return tuple(StoredFile(one.text("path"), one.number("size") or 0, one.text("sha256") or None) for one in files)
+
+
+def is_made_up(item: Item | None) -> bool:
+    told = parse_object(item.text) if item is not None else None
+    return told is not None and told.flag("simulated")
 
 
 def read_locks(answers: Answers) -> Maybe[tuple[FileLock, ...]]:

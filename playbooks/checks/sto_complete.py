@@ -57,7 +57,7 @@ def faults(folder: WeightFolder, expected: dict[str, int]) -> Iterator[str]:
             yield f"{path} has {there[path]} of {size} bytes"
         elif not size:
             yield f"{path} is empty"
-    for line in folder.damaged or ():
+    for line in () if folder.simulated else folder.damaged or ():
         path = line.partition(": ")[0]
         if there.get(path) == expected.get(path, there.get(path)):
             yield line

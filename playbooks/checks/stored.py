@@ -50,7 +50,9 @@ def complete_folder(check: str, facts: HostFacts, needs: HostRequirements, requi
         return missing_fact(check, facts.host, folder, required, "on the host: ls -lL " + (needs.weights.path or "."))
     if will_fetch(needs, folder):
         return skip(check, facts.host, "the plan has yet to fetch the weights")
-    return folder or skip(check, facts.host, "the folder of the weights is not there: see sto.complete")
+    if folder is None:
+        return skip(check, facts.host, "the folder of the weights is not there: see sto.complete")
+    return skip(check, facts.host, "these weights are simulated") if folder.simulated else folder
 
 
 def planned_environment(facts: HostFacts, digest: str | None, version: str) -> Environment | None:

@@ -62,6 +62,7 @@ class WeightFolder:
     pointers: tuple[str, ...] = ()  # files of Git LFS where weights should be
     damaged: tuple[str, ...] | None = None  # `file: what its header says`; None: headers were not read
     manifest: tuple[StoredFile, ...] | None = None  # None: not complete, or made without one
+    simulated: bool = False  # files of a lab host: only their names and sizes are like a model's
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,6 +63,11 @@ def test_no_folder_is_an_answer_and_no_end_is_none() -> None:
     assert isinstance(read_weight_folders(answers({})), Unknown)
 
 
+def test_a_simulated_folder_says_so() -> None:
+    made_up = {**HOST, "state.weights.1": f"{FOLDER}/\n{json.dumps(MANIFEST | {'simulated': True})}"}
+    assert (read(made_up)[0].simulated, read(HOST)[0].simulated) == (True, False)
+
+
 def test_a_folder_without_a_manifest_is_told_so() -> None:
     del (without := dict(HOST))["state.weights.1"]
     assert read(without)[0].manifest is None

@@ -81,6 +81,9 @@ FETCHED = Case("to be fetched", Status.SKIP, replace(tray(), weight_folders=()),
         "left of a download", Status.FAIL, holding(partial=("model-3.incomplete",)), NEEDS, says=("model-3.incomplete",)
     ),
     Case("not there", Status.FAIL, replace(tray(), weight_folders=()), NEEDS, says=(PATH,)),
+    Case(
+        "of the lab, without headers", Status.PASS, holding(damaged=("model-1.safetensors: x",), simulated=True), NEEDS
+    ),
     Case("no list", Status.SKIP, holding(manifest=None), NEEDS),
     Case("a partial folder that is being fetched", Status.SKIP, holding(manifest=None, partial=("x",)), fetching()),
     Case("another folder", Status.FAIL, holding(path="/var/lib/bringup/weights/org--m/def"), NEEDS),
@@ -126,6 +129,7 @@ OFFLINE = replace(NEEDS, env=(("HF_HUB_OFFLINE", "1"),))
     Case(
         "no configuration", Status.FAIL, holding(files=without("config.json")), OFFLINE, says=("config.json missing",)
     ),
+    Case("of the lab", Status.SKIP, holding(files=(), simulated=True), OFFLINE, says=("simulated",)),
     Case("no tokenizer", Status.FAIL, holding(files=without("tokenizer.json")), OFFLINE, says=("tokenizer",)),
     Case("ranks may fetch it", Status.WARN, holding(files=without("config.json")), NEEDS),
     Case(
