@@ -108,6 +108,7 @@ from playbooks.checks import (
     rt_cuda_mix,
     rt_docker_access,
     rt_flags,
+    rt_gpu_visible,
     rt_image_digest,
     rt_image_kept,
     rt_image_platform,
@@ -224,6 +225,7 @@ HOST_CHECKS: tuple[HostCheck, ...] = (
     sto_log_space,
     sto_weights_fs,
     rt_supervisor,
+    rt_gpu_visible,
     rt_binary_only,
     rt_rank_unit,
 )

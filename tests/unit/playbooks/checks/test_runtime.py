@@ -15,6 +15,7 @@ from playbooks.checks import (
     rt_cuda_mix,
     rt_docker_access,
     rt_flags,
+    rt_gpu_visible,
     rt_image_digest,
     rt_image_kept,
     rt_image_platform,
@@ -556,3 +557,29 @@ def commanded(*words: str) -> dict[str, HostFacts]:
 )
 def test_main_process(case: GangCase) -> None:
     assert_gang(rt_main_process, case)
+
+
+def shown(gpus: tuple[int, ...] = (0, 1, 2, 3), **env: str) -> Any:  # noqa: ANN401
+    return replace(tray_needs(), gpus=gpus, env=tuple(env.items()))
+
+
+AMD_TRAY = change(tray(), "gpus", vendor="amd")
+
+
+@table(
+    Case("all", Status.PASS, says=("0, 1, 2, 3",)),
+    Case("all, in so many words", Status.PASS, needs=shown(CUDA_VISIBLE_DEVICES="0,1,2,3")),
+    Case("some", Status.PASS, needs=shown((2, 3), CUDA_VISIBLE_DEVICES="2,3")),
+    Case("by UUID", Status.PASS, needs=shown((1,), CUDA_VISIBLE_DEVICES="GPU-tray1-1")),
+    Case("not told which", Status.FAIL, needs=shown((2, 3)), says=("ranks see GPUs 0, 1, 2, 3", "GPUs 2-3")),
+    Case("another order", Status.FAIL, needs=shown((0, 1), CUDA_VISIBLE_DEVICES="1,0")),
+    Case("none", Status.FAIL, needs=shown(CUDA_VISIBLE_DEVICES=""), says=("none",)),
+    Case("one that is not there", Status.FAIL, needs=shown(CUDA_VISIBLE_DEVICES="0,7"), says=("not there",)),
+    Case(
+        "one after the other", Status.PASS, AMD_TRAY, shown((3,), ROCR_VISIBLE_DEVICES="2,3", HIP_VISIBLE_DEVICES="1")
+    ),
+    Case("no GPU planned", Status.SKIP, needs=cpu_needs()),
+    Case("unreadable", Status.UNKNOWN, replace(tray(), gpus=HUNG)),
+)
+def test_visible_gpus(case: Case) -> None:
+    assert_host(rt_gpu_visible, case)
