@@ -83,13 +83,14 @@ def _sysctl(text: str, name: str) -> int | None:
 
 
 def parse_shared_memory(disk: str, files: str = "") -> Maybe[SharedMemory]:
-    """`disk`: `df -P -k /dev/shm`; `files`: `ls -ln` of what engines leave, and `mapped PATH` lines."""
+    """`disk`: `df -P -k /dev/shm`, or `df -B1`; `files`: `ls -ln` of what engines leave, and `mapped PATH` lines."""
     found = DISK.search(disk)
     if found is None:
         return Unknown(Why.UNREADABLE, "no /dev/shm in what df says")
+    unit = 1 if re.search(r"\b1(?:B)?-blocks", disk) else 1024
     mapped = set(re.findall(r"(?m)^mapped (\S+)$", files))
     leftovers = tuple(Leftover(path, int(size), int(uid), path in mapped) for uid, size, path in LISTED.findall(files))
-    return SharedMemory(int(found[1]) * 1024, int(found[3]) * 1024, leftovers)
+    return SharedMemory(int(found[1]) * unit, int(found[3]) * unit, leftovers)
 
 
 def parse_environment(lines: Iterable[str]) -> tuple[tuple[str, str], ...]:

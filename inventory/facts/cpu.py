@@ -161,6 +161,18 @@ def with_id(position: Position, field: str, value: str) -> Position:
             return replace(position, drawer=value)
 
 
+def parse_cpuinfo(text: str) -> dict[int, Position]:
+    """The position of each processor of /proc/cpuinfo that tells one."""
+    found: dict[int, Position] = {}
+    for block in re.split(r"\n\s*\n", text):
+        lines = dict(re.findall(r"(?m)^(processor|physical id|core id)\s*:\s*(\d{1,6})\s*$", block))
+        if "processor" in lines:
+            found[int(lines["processor"])] = Position(
+                package=lines.get("physical id", ""), core=lines.get("core id", "")
+            )
+    return found
+
+
 def count_cores(positions: Mapping[int, Position], cpus: Iterable[int]) -> int:
     """Distinct cores among `cpus`."""
     return len({core_of(cpu, positions.get(cpu, Position())) for cpu in cpus})

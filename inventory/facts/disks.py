@@ -91,9 +91,13 @@ def read_mounts(answers: Answers) -> Maybe[tuple[Mount, ...]]:
     )
 
 
+MOUNT_LINE = re.compile(r"^(\S+) on (/\S*) type (\S+) \(([^)]*)\)$")
+"""As `mount` prints it."""
+
+
 def parse_mount_table(text: str) -> tuple[Mount, ...]:
-    """Lines of `findmnt` (its own table, or `-o TARGET,FSTYPE,SOURCE|OPTIONS`) or of /proc/mounts."""
-    rows = [TREE.sub("", line).split() for line in text.splitlines()]
+    """Lines of `findmnt` (its own table, or `-o TARGET,FSTYPE,SOURCE|OPTIONS`), of `mount` or /proc/mounts."""
+    rows = [TREE.sub("", MOUNT_LINE.sub(r"\1 \2 \3 \4", line)).split() for line in text.splitlines()]
     headed = any(row[:3] == ["TARGET", "SOURCE", "FSTYPE"] for row in rows)
     found = (mount_of([unescape(word) for word in row], headed=headed) for row in rows if len(row) > 2)
     return tuple(one for one in found if one)

@@ -20,6 +20,8 @@ UPGRADED = re.compile(r"(?m)^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) (?:upgrade|install
 HISTORY = re.compile(r"(?m)^Start-Date: (\d{4}-\d\d-\d\d) +(\d\d:\d\d:\d\d)\n(?:.*\n)*?(?:Upgrade|Install): (.*)$")
 PACKAGE = re.compile(r"([a-z0-9][a-z0-9.+-]+)(?::\w+)? \(([^)]*)\)")
 WATCHED = re.compile(r"(?:lib)?nvidia|linux-image|amdgpu|cuda-drivers")
+KILLED = re.compile(r"Killed process (?P<pid>\d{1,10}) \((?P<name>[^)]{1,64})\)")
+VICTIM = re.compile(r"oom-kill:.*\btask=(?P<name>[^,]{1,64}),pid=(?P<pid>\d{1,10})")
 BUSY = re.compile(r"(?m)^\s*(\d{1,10})\s+(\d{1,6}(?:\.\d+)?)\s+(.{1,60})$")
 
 
@@ -197,13 +199,13 @@ def read_oom_kills(answers: Answers) -> Maybe[tuple[str, ...]]:
 def parse_oom_kills(log: str, uptime: str = "") -> tuple[str, ...]:
     """`name (pid), H h ago` of every process that the kernel killed for memory in the last day, the last one last."""
     now = re.match(r"\s*(\d{1,12}(?:\.\d+)?)", uptime)
-    found: dict[str, None] = {}
+    found: dict[str, str] = {}
     for line in log.splitlines():
-        killed = re.search(r"Killed process (\d{1,10}) \(([^)]{1,64})\)", line)
+        killed = KILLED.search(line) or VICTIM.search(line)
         when = re.match(r"\[?\s*(\d{1,12}\.\d{1,9})\]", line)
         ago = float(now[1]) - float(when[1]) if now and when else None
         if killed and (ago is None or ago < 86400):
             stamp = re.match(r"([A-Z][a-z]{2} +\d+ \d\d:\d\d:\d\d|\d{4}-\d\d-\d\dT\S+)", line)
             time = f", {ago / 3600:.1f} h ago" if ago is not None else f" at {stamp[1]}" if stamp else ""
-            found[f"{killed[2]} (pid {killed[1]}){time}"] = None
-    return tuple(found)[-20:]
+            found.setdefault(f"{killed['name']} (pid {killed['pid']})", time)
+    return tuple(f"{name}{time}" for name, time in found.items())[-20:]

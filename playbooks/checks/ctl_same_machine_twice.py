@@ -25,7 +25,7 @@ def check(facts: Mapping[str, HostFacts], needs: Requirements) -> tuple[Finding,
     hosts = [one.host for one in needs.hosts]
     if len(hosts) < 2:
         return (skip(ID, "", "one host: nothing to compare"),)
-    unread = [host for host in hosts if host not in facts or not is_known(facts[host].system)]
+    unread = [host for host in hosts if host not in facts or not any(marks(facts[host]))]
     findings = [Finding(ID, Status.UNKNOWN, h, "boot id unknown", _REQUIRED, _LOOK) for h in unread]
     findings += shared([facts[host] for host in hosts if host not in unread])
     return tuple(findings) or (Finding(ID, Status.PASS, "", f"{len(hosts)} machines"),)

@@ -10,9 +10,9 @@ from typing import Any
 from inventory.facts.host import HostFacts
 from tests.cases.plan import FILES as PLAN_FILES
 from tests.cases.reader import Files
-from tests.cases.readers import gpus, hosts, launch, stores
+from tests.cases.readers import gpus, hosts, launch, stores, upkeep
 
-READERS = (*hosts.READERS, *launch.READERS, *gpus.READERS, *stores.READERS)
+READERS = (*hosts.READERS, *launch.READERS, *upkeep.READERS, *gpus.READERS, *stores.READERS)
 OF_DIAGNOSIS = (
     *(
         "log",

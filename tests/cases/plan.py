@@ -95,7 +95,7 @@ def _of_host(host: str, told: Plan, plan: Plan, files: Mapping[str, str]) -> Hos
         gpu_profile=plan.get("platform"),
         memory_per_gpu_bytes=None,
         host_memory_bytes=None,
-        processes=Processes(told.get("api_servers") or 0, 0, ranks, workers, 0) if ranks else NOTHING,
+        processes=_processes(told, ranks, workers, plan) if ranks else NOTHING,
         address=_addresses(files).get(host),
         interface=plan.get("iface", {}).get(host),
         ports=tuple(plan.get("ports", ())),
@@ -115,6 +115,14 @@ def _runtime(plan: Plan) -> str | None:
     """`13.0` of `cu130` or 13.0."""
     digits = "".join(char for char in str(plan.get("cuda", "")) if char.isdigit())
     return f"{digits[:2]}.{digits[2:] or 0}" if len(digits) >= 2 else None
+
+
+def _processes(told: Plan, ranks: int, workers: int, plan: Plan) -> Processes:
+    """As vLLM starts them: a launcher for several API servers or none, a coordinator where the ranks are several."""
+    api_servers = told.get("api_servers") or 0
+    first = told is next(iter(plan.get("hosts", ())), told)
+    several = max(plan.get("dp") or 1, sum(one.get("dp_local") or 0 for one in plan.get("hosts", ()))) > 1
+    return Processes(api_servers, int(api_servers != 1), ranks, workers, int(several and first))
 
 
 def _argv(host: str, plan: Plan, files: Mapping[str, str]) -> tuple[str, ...]:

@@ -492,7 +492,7 @@ section_kernel_log() {
 # The log that `gpu_errors` found.
 oom_kills() {
     [ -s .dmesg ] || return
-    grep -E 'Killed process [0-9]+' .dmesg | tail -n 20
+    grep -E 'Killed process [0-9]+|oom-kill:' .dmesg | tail -n 40
     return 0
 }
 

@@ -3,30 +3,24 @@
 from __future__ import annotations
 
 import re
+import tempfile
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from inventory.errors import HostUnreachable
 from inventory.facts.base import NOT_ASKED, is_known
 from inventory.facts.control import parse_agent_keys
-from inventory.facts.host import HostFacts, Software, System, Updates, Way
-from inventory.facts.upkeep import (
-    parse_automatic,
-    parse_excluded,
-    parse_glibc,
-    parse_load,
-    parse_oom_kills,
-    parse_session,
-    parse_ssh_server,
-    parse_upgraded,
-)
+from inventory.facts.host import HostFacts, Software, System, Way
+from inventory.facts.upkeep import parse_session, parse_ssh_server
 from inventory.schema import Host
-from inventory.sshconfig import effective
+from inventory.sshconfig import SshOptions, effective
 from inventory.sshconfig import read as read_options
 from inventory.transport.framing import Unframer
 from inventory.transport.sshfailure import explain
 from inventory.transport.sshwords import failure_kind
+from playbooks.checks.ssh_tools import PACKAGES
 from tests.cases.reader import Files, Reader
 
 
@@ -50,48 +44,15 @@ def _noise(files: Files, _: HostFacts) -> Mapping[str, Any]:
 
 
 def _session(files: Files, _: HostFacts) -> Mapping[str, Any]:
-    account, settings = (files.own.get(name, "") for name in ("getent_passwd.txt", "loginctl_show-user.txt"))
+    account, settings = ("\n".join(files.texts(pattern)) for pattern in ("getent_passwd*", "loginctl_*"))
     return {"session": parse_session(account, settings)}
 
 
 def _systemd(files: Files, so_far: HostFacts) -> Mapping[str, Any]:
-    version = re.match(r"systemd (\S+)", files.own["systemctl_--version.txt"])
+    version = re.match(r"systemd (\S+)", files.texts("systemctl_--version*")[0])
     blank = Software(None, None, None, None, None, None, (), ())
     software = so_far.software if is_known(so_far.software) else blank
     return {"software": replace(software, systemd=version[1] if version else None)}
-
-
-def _load(files: Files, _: HostFacts) -> Mapping[str, Any]:
-    return {"load": parse_load(files.own["proc_loadavg.txt"], files.own.get("ps.txt", ""))}
-
-
-def _ooms(files: Files, _: HostFacts) -> Mapping[str, Any]:
-    logs = [files.own[name] for name in ("oom.txt", "journalctl_-k.txt", "dmesg.txt") if name in files.own]
-    return {"oom_kills": parse_oom_kills("\n".join(logs))}
-
-
-UPDATES = (
-    *("20auto-upgrades.txt", "50unattended-upgrades.txt", "apt-config_dump.txt", "apt-mark_showhold.txt"),
-    *("reboot-required.txt", "reboot-required.pkgs.txt", "apt_history.txt", "dpkg_log.txt", "ls_boot.txt"),
-)
-
-
-def _updates(files: Files, _: HostFacts) -> Mapping[str, Any]:
-    own = files.own
-    apt = "\n".join(own[name] for name in UPDATES[:3] if name in own)
-    log = own.get("apt_history.txt", "") + own.get("dpkg_log.txt", "")
-    booted = own.get("uptime_since.txt", "")
-    return {
-        "updates": Updates(
-            automatic=parse_automatic(apt) if apt else None,
-            excluded=parse_excluded(apt),
-            held=tuple(own.get("apt-mark_showhold.txt", "").split()),
-            wants_reboot="reboot-required.txt" in own or None,
-            reboot_packages=tuple(own.get("reboot-required.pkgs.txt", "").split()),
-            kernels=tuple(re.findall(r"vmlinuz-(\S+)", own.get("ls_boot.txt", ""))),
-            upgraded_since_boot=parse_upgraded(log, booted) if log and booted else None,
-        )
-    }
 
 
 def _dropped(files: Files, _: HostFacts) -> Mapping[str, Any]:
@@ -101,46 +62,61 @@ def _dropped(files: Files, _: HostFacts) -> Mapping[str, Any]:
 
 
 def _way(files: Files, _: HostFacts) -> Mapping[str, Any]:
-    options = read_options(files.host, (), files.own["ssh_-G.txt"])
-    agent = parse_agent_keys(files.own["ssh-add_-l.txt"]) if "ssh-add_-l.txt" in files.own else None
-    return {
-        "way": Way(
-            options.target,
-            options.hostname,
-            options.user,
-            options.port,
-            jumps=tuple(f"{hop.user}@{hop.host}:{hop.port or 22}" for hop in options.proxy_jump),
-            identities_only=options.identities_only,
-            agent_keys=agent,
-            control_path=options.control_path,
-        )
-    }
+    """What ssh says of the host, or would say with the case's own configuration; the keys of the agent."""
+    agent = [parse_agent_keys(text) for name, text in {**files.shared, **files.own}.items() if "ssh-add" in name]
+    way = Way(files.host, files.host, "", 22, agent_keys=agent[0] if agent else None)
+    if files.texts("ssh_-G*"):
+        return {"way": _of_options(read_options(files.host, (), files.texts("ssh_-G*")[0]), way)}
+    if "ssh_config" in files.shared and files.host:
+        with tempfile.TemporaryDirectory() as folder:
+            config = Path(folder) / "config"
+            config.write_text(files.shared["ssh_config"], encoding="utf-8")
+            return {"way": _of_options(effective(Host(name=files.host, ssh_config=str(config))), way)}
+    return {"way": way if agent else NOT_ASKED}
 
 
-def _clock(files: Files, _: HostFacts) -> Mapping[str, Any]:
-    """Seconds ahead of the control machine, and whether NTP says that it is synchronised."""
-    rows = (line.split("\t") for line in files.shared["offsets.tsv"].splitlines())
-    told = next((row for row in rows if row[0] == files.host), None)
-    if told is None:
-        return {}
-    system = System("", "", "other", "", "", files.host, "", "", 0, can_sudo=False, clock_offset_s=float(told[1]))
-    return {"system": system, "clock_synchronised": told[2].strip() == "true" if len(told) > 2 else NOT_ASKED}
+def _of_options(options: SshOptions, way: Way) -> Way:
+    return replace(
+        way,
+        target=options.target,
+        hostname=options.hostname,
+        user=options.user,
+        port=options.port,
+        jumps=tuple(f"{hop.user}@{hop.host}:{hop.port or 22}" for hop in options.proxy_jump),
+        identities_only=options.identities_only,
+        control_path=options.control_path,
+    )
+
+
+def blank_system(files: Files, so_far: HostFacts) -> System:
+    if is_known(so_far.system):
+        return so_far.system
+    return System("", "", "other", "", "", "", files.host, "", 0, can_sudo=False, clock_offset_s=0.0)
+
+
+def _sudo(files: Files, so_far: HostFacts) -> Mapping[str, Any]:
+    """`sudo -n true; echo $?`."""
+    text = files.texts("sudo_-n*")[0].strip()
+    works = text.splitlines()[-1:] in ([], ["0"]) and "password" not in text
+    return {"system": replace(blank_system(files, so_far), can_sudo=works)}
+
+
+def _tools(files: Files, _: HostFacts) -> Mapping[str, Any]:
+    """The paths that `command -v` found."""
+    found = {line.rpartition("/")[2] for line in files.texts("command_-v.txt", "tools.txt")[0].split()}
+    return {"missing_tools": tuple(name for name in PACKAGES if name not in found)}
 
 
 READERS: tuple[Reader, ...] = (
     Reader(("raw_stdout.txt",), _noise),
     Reader(("stderr.txt",), lambda *_: {}),
-    Reader(("loginctl_show-user.txt", "getent_passwd.txt"), _session),
-    Reader(("systemctl_--version.txt",), _systemd),
+    Reader(("loginctl_*", "getent_passwd*"), _session),
+    Reader(("systemctl_--version*",), _systemd),
     Reader(("events.txt",), _dropped),
-    Reader(("bastion_sshd.txt",), lambda *_: {}),  # the server's own view of the same
-    Reader(("ssh_-G.txt",), _way),
-    Reader(("ssh-add_-l.txt", "ls.txt"), lambda *_: {}),  # read with others; a listing beside the environment
-    Reader(("sshd_-T.txt",), lambda files, _: {"ssh_server": parse_ssh_server(files.own["sshd_-T.txt"])}),
-    Reader(("offsets.tsv",), _clock),
-    Reader(("ldd_--version.txt",), lambda files, _: {"glibc": parse_glibc(files.own["ldd_--version.txt"])}),
-    Reader(("numa_balancing.txt",), lambda files, _: {"numa_balancing": int(files.own["numa_balancing.txt"])}),
-    Reader(("proc_loadavg.txt",), _load),
-    Reader(("oom.txt", "journalctl_-k.txt", "dmesg.txt"), _ooms),
-    Reader(UPDATES, _updates),
+    Reader(("bastion_sshd*",), lambda *_: {}),  # the server's own view of the same
+    Reader(("ssh_-G*", "ssh-add_-l*", "ssh_config"), _way),
+    Reader(("sshd_-T*",), lambda files, _: {"ssh_server": parse_ssh_server(files.texts("sshd_-T*")[0])}),
+    Reader(("sudo_-n*",), _sudo),
+    Reader(("command_-v.txt", "tools.txt"), _tools),
+    Reader(("ls.txt",), lambda *_: {}),  # beside what decides
 )

@@ -4,60 +4,71 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from fnmatch import fnmatch
 from typing import Any
 
 from inventory.facts.base import NOT_ASKED, is_known
-from inventory.facts.context import parse_report
+from inventory.facts.context import Where, parse_report
 from inventory.facts.context_parts import parse_numactl_probe
-from inventory.facts.cpu import Position, count_cores
-from inventory.facts.host import Cpu, HostFacts
+from inventory.facts.cpu import Position, count_cores, parse_cpuinfo
+from inventory.facts.host import Cpu, HostFacts, NumaBind
 from inventory.facts.lscpu import parse_lscpu_table
 from tests.cases.reader import Files, Reader
 
 Told = Mapping[str, Any]
-PARTS = {
-    "proc_self_status.txt": "status",
-    "proc_self_limits.txt": "limits",
-    "proc_dockerd_limits.txt": "engine-limits",
-    "rank_cgroup.txt": "cgroup",
-    "proc_self_cgroup.txt": "cgroup",
-    "cgroup_limits.txt": "cgroup-limits",
-    "df_shm.txt": "shm",
-    "ls_shm.txt": "shm-files",
-    "env.txt": "environment",
-    "user_manager_env.txt": "environment",
-    "id.txt": "id",
-    "numactl_probe.txt": "numactl",
-}
-"""The part of a report that a file is; `in_container_`, `in_unit_` in front of the name tell where it was read."""
+GROUP = "/sys/fs/cgroup/ranks"
+PARTS = (
+    ("*dockerd_limits*", "engine-limits", ""),
+    ("*proc_*limits*", "limits", ""),
+    ("*proc_*status*", "status", ""),
+    ("*rank_cgroup*", "cgroup", ""),
+    ("*proc_*cgroup*", "cgroup", ""),
+    ("*memory*max*", "cgroup-limits", f"{GROUP}/memory.max:"),
+    ("*pids*max*", "cgroup-limits", f"{GROUP}/pids.max:"),
+    ("*pids*current*", "cgroup-limits", f"{GROUP}/pids.current:"),
+    ("*threads-max*", "kernel", "/proc/sys/kernel/threads-max:"),
+    ("*pid_max*", "kernel", "/proc/sys/kernel/pid_max:"),
+    ("*df*shm*", "shm", ""),
+    ("*ls*shm*", "shm-files", ""),
+    ("*env.txt", "environment", ""),
+    ("id.txt", "id", ""),
+)
+"""The part of a report that a file is, and what stands before it in the report where the file is a bare value."""
 
-PLACES = {"in_container_": "container", "in_image_": "container", "in_unit_": "systemd-unit", "": "process-group"}
-NAMES = tuple(f"{place}{name}" for place in PLACES for name in PARTS)
+PLACES: tuple[tuple[str, Where], ...] = (
+    ("in_container_", "container"),
+    ("in_image_", "container"),
+    ("in_unit_", "systemd-unit"),
+)
 
 
 def _context(files: Files, _: HostFacts) -> Told:
     """All files of one host are one report. Nobody said that ranks are started with a clean environment."""
-    place = next((where for prefix, where in PLACES.items() if any(_in(files, prefix))), "process-group")
-    pieces = {PARTS[name]: text for prefix in PLACES for name, text in _in(files, prefix)}
-    report = "".join(f"@ {part}\n{text.rstrip()}\n" for part, text in reversed(pieces.items()))
-    context = replace(parse_report(report, place), is_cleared=False)  # type: ignore[arg-type]
-    return {"context": context, "numa_bind": _bind(files)}
+    named = [(name, part_of(name), text) for name, text in files.own.items()]
+    told = [(name, part, text) for name, part, text in named if part]
+    place = next((where for prefix, where in PLACES if any(name.startswith(prefix) for name, *_rest in told)), None)
+    pieces: dict[str, str] = {}
+    for _name, (part, before), text in told:
+        pieces[part] = f"{pieces.get(part, '')}{before}{text.strip() if before else text.rstrip()}\n"
+    report = "".join(f"@ {part}\n{text}" for part, text in pieces.items())
+    context = replace(parse_report(report, place or "process-group"), is_cleared=False)
+    return {"context": context if pieces else NOT_ASKED}
 
 
-def _in(files: Files, prefix: str) -> list[tuple[str, str]]:
-    return [(name, files.own[f"{prefix}{name}"]) for name in PARTS if f"{prefix}{name}" in files.own]
-
-
-def _bind(files: Files) -> Any:  # noqa: ANN401
-    return parse_numactl_probe(files.own["numactl_probe.txt"]) if "numactl_probe.txt" in files.own else NOT_ASKED
+def part_of(name: str) -> tuple[str, str] | None:
+    return next(((part, before) for pattern, part, before in PARTS if fnmatch(name, pattern)), None)
 
 
 def _cpu(files: Files, so_far: HostFacts) -> Told:
-    rows = parse_lscpu_table(files.own["lscpu_-p.txt"])
-    online = tuple(sorted(rows))
-    positions = _positions(rows)
+    positions: dict[int, Position] = {}
+    for text in files.texts("*lscpu_-p*"):
+        rows = parse_lscpu_table(text).items()
+        positions |= {cpu: Position(package=str(socket), core=str(core)) for cpu, (socket, core) in rows}
+    for text in files.texts("*cpuinfo*"):
+        positions |= parse_cpuinfo(text)
+    online = tuple(sorted(positions))
     cores = count_cores(positions, online)
-    cpu = Cpu("", len({socket for socket, _ in rows.values()}), online, online, cores, cores)
+    cpu = Cpu("", len({one.package for one in positions.values()}), online, online, cores, cores)
     found: dict[str, Any] = {"cpu": cpu}
     if is_known(so_far.context) and is_known(so_far.context.cpus_allowed):
         allowed = set(online).intersection(so_far.context.cpus_allowed)
@@ -65,12 +76,17 @@ def _cpu(files: Files, so_far: HostFacts) -> Told:
     return found
 
 
-def _positions(rows: Mapping[int, tuple[int, int]]) -> dict[int, Position]:
-    return {cpu: Position(package=str(socket), core=str(core)) for cpu, (socket, core) in rows.items()}
+def _bind(files: Files, _: HostFacts) -> Told:
+    tried = files.texts("*numactl_probe*")
+    if tried:
+        return {"numa_bind": parse_numactl_probe(tried[0])}
+    where = " ".join(files.texts("*v_numactl*", "*which_numactl*"))
+    return {"numa_bind": NumaBind(numactl="/" in where)}
 
 
 READERS: tuple[Reader, ...] = (
-    Reader(NAMES, _context),
-    Reader(("lscpu_-p.txt",), _cpu),
-    Reader(("ulimit_-l_shell.txt", "ulimit_-n_shell.txt"), lambda *_: {}),  # of a shell: proves nothing
+    Reader(tuple(pattern for pattern, _, _ in PARTS), _context),
+    Reader(("*lscpu_-p*", "*cpuinfo*"), _cpu),
+    Reader(("*numactl_probe*", "*v_numactl*", "*which_numactl*"), _bind),
+    Reader(("ulimit_*",), lambda *_: {}),  # of a shell: proves nothing
 )

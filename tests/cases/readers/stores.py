@@ -54,7 +54,7 @@ def _weights(files: Files, _: HostFacts) -> Mapping[str, Any]:
 
 
 def _mounts(files: Files, _: HostFacts) -> Mapping[str, Any]:
-    return {"mounts": parse_mount_table(files.own["findmnt.txt"])}
+    return {"mounts": parse_mount_table("\n".join(files.texts("findmnt*", "proc_mounts*", "mount.txt")))}
 
 
 def _found(files: Files, _: HostFacts) -> Mapping[str, Any]:
@@ -100,7 +100,7 @@ READERS: tuple[Reader, ...] = (
     Reader(("ip_link.txt", "ip_addr.txt"), _links),
     Reader(("ss_-ltnp.txt",), _listeners),
     Reader(("ls_-l.txt",), _weights),
-    Reader(("findmnt.txt",), _mounts),
+    Reader(("findmnt*", "proc_mounts*", "mount.txt"), _mounts),
     Reader(("find_cache.txt",), _found),
     Reader(("df.txt",), _disks),
     Reader(("docker_info_root.txt", "docker_inspect_StopTimeout.txt", "inspect.json"), _docker),

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import pytest
+
 from inventory.facts.base import Unknown, Why
-from inventory.facts.disks import mount_types, read_file_systems
+from inventory.facts.disks import mount_types, parse_mount_table, read_file_systems
 from inventory.facts.host import FileSystem
 from tests.answered import Said, answers, facts
 
@@ -63,3 +65,17 @@ def test_df_that_fails_is_named() -> None:
 
 def test_mount_points_are_unescaped_and_the_last_one_wins() -> None:
     assert mount_types(MOUNTS) == {"/": "overlay", "/data one": "nfs4"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "/tmp tmpfs rw,nosuid,noexec",
+        "tmpfs on /tmp type tmpfs (rw,nosuid,noexec)",
+        "tmpfs /tmp tmpfs rw,nosuid,noexec 0 0",
+        "TARGET SOURCE FSTYPE OPTIONS\n/tmp tmpfs tmpfs rw,nosuid,noexec",
+    ],
+)
+def test_options_of_mounts_in_any_listing(text: str) -> None:
+    (mount,) = parse_mount_table(text)[-1:]
+    assert (mount.point, mount.type, mount.options) == ("/tmp", "tmpfs", ("rw", "nosuid", "noexec"))

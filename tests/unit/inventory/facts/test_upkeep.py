@@ -178,3 +178,12 @@ def test_sections_that_came_late_are_told() -> None:
         "nvidia: no answer before its deadline",
     )
     assert found.read_at == 1800000001.0
+
+
+def test_a_victim_is_told_once_by_whichever_line_names_it() -> None:
+    log = (
+        "[100.0] oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),task_memcg=/x,task=VLLM::Worker,pid=812,uid=0\n"
+        "[100.1] Memory cgroup out of memory: Killed process 812 (VLLM::Worker) total-vm:1kB\n"
+    )
+    assert upkeep.parse_oom_kills(log, "3700.0 1") == ("VLLM::Worker (pid 812), 1.0 h ago",)
+    assert upkeep.parse_oom_kills(log.partition("\n")[0]) == ("VLLM::Worker (pid 812)",)
