@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pytest
 
 from inventory.facts.base import Unknown, Why
-from inventory.facts.host import Fabric, HostFacts, Link
+from inventory.facts.host import Fabric, HostFacts, Link, NvlinkErrors
 from tests.answered import HOSTS, facts, fixture
 
 GIB = 1 << 30
@@ -77,13 +77,29 @@ def test_links_of_whole_hosts() -> None:
 
 def test_what_joins_the_gpus_of_whole_hosts() -> None:
     hgx, tray = facts(fixture("h200-hgx")), facts(fixture("gb200-tray"))
-    assert hgx.fabric == Fabric("active", "580.95.05", "absent", (), ())
-    assert tray.fabric == Fabric("absent", None, "active", ("192.0.2.11", "192.0.2.12"), (0,))
+    assert hgx.fabric == Fabric("active", "580.95.05", "absent", (), (), switches=4)
+    assert not isinstance(tray.fabric, Unknown)
+    assert (tray.fabric.manager, tray.fabric.imex, tray.fabric.switches) == ("absent", "active", 0)
+    assert (tray.fabric.imex_nodes, tray.fabric.imex_channels) == (("192.0.2.21", "192.0.2.22"), (0,))
+    assert tray.fabric.imex_device is True
+    assert tray.fabric.imex_domain is not None
+    assert (tray.fabric.imex_domain.state, tray.fabric.imex_domain.broken) == ("UP", ())
     for host, locked in ((hgx, None), (tray, 8 << 20)):
         assert not isinstance(host.limits, Unknown)
         assert host.limits.locked_memory.soft == locked
         assert not isinstance(host.huge_pages, Unknown)
         assert (host.huge_pages.total, host.huge_pages.transparent) == (0, "madvise")
+
+
+def test_the_driver_of_a_tray() -> None:
+    tray = facts(fixture("gb200-tray"))
+    assert not isinstance(tray.driver, Unknown)
+    assert (tray.driver.module, tray.driver.library, tray.driver.open_module) == ("580.95.05", "580.95.05", True)
+    assert (tray.driver.next_kernel_module, tray.driver.memory_peers) == (True, ("nv_mem",))
+    assert not isinstance(tray.xids, Unknown)
+    assert [(one.code, one.gpu, one.age_s) for one in tray.xids] == [(43, "0008:01:00", 86400.25 - 61.500001)]
+    assert tray.nvlink_errors == tuple(NvlinkErrors(gpu, 0) for gpu in range(4))
+    assert (tray.processes, tray.nccl) == ((), ())
 
 
 @pytest.mark.parametrize("name", EXPECTED)
