@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from inventory.facts.base import Unknown
 from inventory.facts.host import HostFacts
-from playbooks.checks.base import ON_HOST, Priority, gib, skip, unread
+from playbooks.checks.base import ON_HOST, Priority, gib, skip
 from playbooks.checks.launch_context import LOOK, could_not_be_read, part_of, place_of
 from playbooks.finding import Finding, Status
 from playbooks.requirements import HostRequirements
@@ -24,7 +24,7 @@ def check(facts: HostFacts, needs: HostRequirements) -> Finding:
     required, least = rule(needs)
     if isinstance(limit, Unknown):
         if could_not_be_read(facts.context):
-            return unread(ID, facts.host, limit, required, LOOK)
+            return Finding(ID, Status.WARN, facts.host, str(limit), required, LOOK)
         return skip(ID, facts.host, "the memory limit where ranks start was not looked at")
     if limit is None:
         return Finding(ID, Status.PASS, facts.host, f"no memory limit in {place_of(facts)}")

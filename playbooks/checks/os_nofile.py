@@ -20,7 +20,7 @@ def check(facts: HostFacts, _needs: HostRequirements) -> Finding:
     limit = part_of(facts, lambda context: context.open_files)
     if isinstance(limit, Unknown):
         if could_not_be_read(limit):
-            return Finding(ID, Status.UNKNOWN, facts.host, str(limit), _REQUIRED, LOOK)
+            return Finding(ID, Status.WARN, facts.host, str(limit), _REQUIRED, LOOK)
         return skip(ID, facts.host, "the limit of open files where ranks start was not looked at")
     observed = f"open files {number(limit.soft)} soft, {number(limit.hard)} hard in {place_of(facts)}"
     if limit.hard is None or limit.hard >= WANTED:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from inventory.facts.base import Unknown, is_known
 from inventory.facts.host import HostFacts, LaunchContext
-from playbooks.checks.base import ON_HOST, Priority, skip, unread
+from playbooks.checks.base import ON_HOST, Priority, skip
 from playbooks.checks.launch_context import LOOK, could_not_be_read, place_of
 from playbooks.finding import Finding, Status
 from playbooks.requirements import HostRequirements
@@ -25,7 +25,7 @@ def check(facts: HostFacts, _needs: HostRequirements) -> Finding:
     context = facts.context
     if isinstance(context, Unknown):
         if could_not_be_read(context):
-            return unread(ID, facts.host, context, _REQUIRED, LOOK)
+            return Finding(ID, Status.WARN, facts.host, str(context), _REQUIRED, LOOK)
         return skip(ID, facts.host, "the limits of processes where ranks start were not looked at")
     rooms = headrooms(context)
     if not rooms:
