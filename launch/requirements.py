@@ -27,6 +27,7 @@ from launch.processes import processes_of
 from launch.resolve.constraints import unmet
 from launch.resolve.gates import Place
 from launch.sizes import size
+from launch.unit import STOP_TIMEOUT_S
 from launch.vllm_args.check import check as check_argv
 from playbooks.environments import load_environment
 from playbooks.requirements import HostRequirements, MemoryForecast, Requirements, Space
@@ -87,6 +88,7 @@ def requirements(
         rdma=talks_rdma(decision, facts),
         mnnvl=talks_mnnvl(decision, facts),
         shutdown_timeout_s=shutdown if isinstance(shutdown, int) else None,
+        stop_timeout_s=STOP_TIMEOUT_S,
     )
 
 

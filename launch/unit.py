@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from launch.command import HostCommand
 
 TEMPLATES = Path(__file__).parent / "templates"
+STOP_TIMEOUT_S = 60
+"""After so long a stop kills what is left of a unit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +78,7 @@ def by_option(argv: Sequence[str]) -> list[list[str]]:
 
 def unit_file(settings: UnitSettings) -> str:
     """The systemd unit. It starts the same command file that a plain process group would."""
-    return _environment().get_template("bringup.service.j2").render(s=settings)
+    return _environment().get_template("bringup.service.j2").render(s=settings, stop_timeout_s=STOP_TIMEOUT_S)
 
 
 def systemd_quote(text: str) -> str:
