@@ -14,25 +14,28 @@ from inventory.facts.redact import Redactor
 from inventory.schema import Host, Inventory
 from launch.facts_diff import Difference, differences
 from launch.gather import Answered, parts
+from launch.pasted import are_pasted, load_pasted
 
 if TYPE_CHECKING:
     from inventory.facts.raw import RawAnswer
 
 
 def replayed(folder: Path, selection: str) -> Answered:
-    """The hosts of a bundle that `selection` names, as they answered then. Raises `BadInput`."""
-    bundle = saved.load(folder)
-    listed = Inventory(hosts=_hosts(bundle), mentions=lambda _: True)  # what is not listed is refused below
-    chosen = listed.resolve(selection)
-    strangers = [host.name for host in chosen if host.name not in bundle.head.hosts]
-    if strangers:
-        raise BadInput(
-            f"{', '.join(strangers)} is not in the bundle",
-            id="bundle",
-            observed=f"--hosts {selection}",
-            required=f"hosts of {folder}: {', '.join(bundle.head.hosts)}",
-            next_command=f"invoke probe --replay {folder}",
+    """The hosts of a bundle that `selection` names, as they answered then. Raises `BadInput`.
+
+    A folder of texts that people sent counts as one: see `launch.pasted`.
+    """
+    if are_pasted(folder):
+        told = load_pasted(folder)
+        hosts = _chosen({name: Host(name=name) for name in told}, selection, folder)
+        return Answered(
+            hosts={host.name: host for host in hosts},
+            raw={},
+            errors={},
+            pasted={host.name: told[host.name] for host in hosts},
         )
+    bundle = saved.load(folder)
+    chosen = _chosen(_hosts(bundle), selection, folder)
     return Answered(
         hosts={host.name: host for host in chosen},
         raw={host.name: bundle.answers[host.name] for host in chosen if host.name in bundle.answers},
@@ -44,6 +47,21 @@ def replayed(folder: Path, selection: str) -> Answered:
     )
 
 
+def _chosen(hosts: Mapping[str, Host], selection: str, folder: Path) -> tuple[Host, ...]:
+    listed = Inventory(hosts=dict(hosts), mentions=lambda _: True)  # what is not listed is refused below
+    chosen = listed.resolve(selection)
+    strangers = [host.name for host in chosen if host.name not in hosts]
+    if strangers:
+        raise BadInput(
+            f"{', '.join(strangers)} is not in the bundle",
+            id="bundle",
+            observed=f"--hosts {selection}",
+            required=f"hosts of {folder}: {', '.join(hosts)}",
+            next_command=f"invoke probe --replay {folder}",
+        )
+    return chosen
+
+
 def _hosts(bundle: saved.Bundle) -> dict[str, Host]:
     places = {host: dict(place) for host, place in bundle.places.items()}
     return {host: Host(name=host, **places.get(host, {})) for host in bundle.head.hosts}
@@ -51,6 +69,14 @@ def _hosts(bundle: saved.Bundle) -> dict[str, Host]:
 
 def save(folder: Path, answered: Answered, *, raw: bool) -> None:
     """Write a bundle at `folder`; `raw`: with MACs, serials, UUIDs and tokens in it."""
+    if answered.pasted:
+        raise BadInput(
+            "what was sent as texts is not saved as a bundle",
+            id="bundle",
+            observed="texts that were sent, not answers of hosts",
+            required="answers of hosts, for --save",
+            next_command="invoke probe --hosts HOSTS --save DIR",
+        )
     redactor = Redactor()
     answers = {host: one if raw else redactor.answer(one) for host, one in answered.raw.items()}
     head = saved.Head(
@@ -85,4 +111,5 @@ def changes(folder: Path, answered: Answered) -> tuple[Difference, ...]:
     redactor = Redactor() if bundle.head.redacted else None
     before = {host: one.facts() for host, one in bundle.answers.items() if host in answered.hosts}
     now = {host: (redactor.answer(one) if redactor else one).facts() for host, one in answered.raw.items()}
+    now |= answered.pasted
     return differences(before, now, answered.errors)

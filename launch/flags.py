@@ -77,6 +77,6 @@ HELP = {
     "active": "also the checks that send packets between the hosts, use their GPUs and read weights: some minutes",
     "record": "folder of dated records; default ~/.local/state/bringup/records",
     "raw": "keep them in the bundle too",
-    "replay": "a bundle instead of the hosts: none is contacted",
+    "replay": "a bundle, or a folder of outputs that people sent, instead of the hosts: none is contacted",
     "diff": "a bundle: what changed since, the gravest first",
 }
