@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from inventory.facts.gpu import commands
 from inventory.facts.host import HostFacts
 from playbooks.checks.base import ON_HOST, Priority, by_value, odd_ones, skip
 from playbooks.checks.devices import planned, platform
@@ -16,7 +17,7 @@ WHY = "only GPUs of one cluster and clique share memory over NVLink; between oth
 
 ZERO = "00000000-0000-0000-0000-000000000000"
 _REQUIRED = "one cluster UUID that is not zero, and one clique, on all GPUs of all hosts"
-_LOOK = f"{ON_HOST}nvidia-smi -q | grep -E 'CliqueId|ClusterUUID'"
+_LOOK = f"{ON_HOST}{commands.CLIQUE}"
 
 
 def check(facts: Mapping[str, HostFacts], needs: Requirements) -> tuple[Finding, ...]:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from inventory.facts.gpu import commands
 from inventory.facts.host import Gpu, HostFacts
 from playbooks.checks.base import ON_HOST, Priority, skip
 from playbooks.checks.devices import nvidia_gpus
@@ -14,7 +15,7 @@ WELL = frozenset({"healthy", "full", "false", "none", "no", "not supported", "tr
 RECOVERING = frozenset({"route_recovery_in_progress", "access_timeout_recovery"})
 IGNORED = frozenset({"partition_assigned"})  # true is well there, and fabric.state tells of what is not
 _REQUIRED = "fabric health: summary Healthy, bandwidth Full, no route unhealthy or in recovery"
-_REMEDY = f"{ON_HOST}nvidia-smi -q | grep -A 12 Fabric  # leave the host out; a stop-gap is NCCL_MNNVL_ENABLE=0"
+_REMEDY = f"{ON_HOST}{commands.FABRIC}  # leave the host out; a stop-gap is NCCL_MNNVL_ENABLE=0"
 
 
 def check(facts: HostFacts, needs: HostRequirements) -> Finding:

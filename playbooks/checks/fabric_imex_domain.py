@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from ipaddress import ip_address
 
 from inventory.facts.base import is_known
+from inventory.facts.gpu import commands
 from inventory.facts.host import Fabric, HostFacts, ImexDomain
 from playbooks.checks.base import ON_HOST, Priority, skip
 from playbooks.finding import Finding, Status
@@ -25,7 +26,7 @@ MEANS = {
     "!M!": "another list of nodes",
 }
 _REQUIRED = "nvidia-imex is active on every host, all planned nodes READY, every pair connected (C)"
-_LOOK = f"{ON_HOST}systemctl status nvidia-imex; nvidia-imex-ctl -N"
+_LOOK = f"{ON_HOST}{commands.IMEX}"
 _RESTART = f"{_LOOK}  # the same IMEX version and nodes_config.cfg on all trays, then restart it on all together"
 
 
@@ -78,7 +79,7 @@ def addresses(facts: Mapping[str, HostFacts], needs: Requirements) -> frozenset[
 def silent(fabrics: Mapping[str, Fabric], needs: Requirements) -> tuple[Finding, ...]:
     """No host's tool tells the domain: the service can be set to take no commands (IMEX_CMD_ENABLED)."""
     active = [host for host, fabric in fabrics.items() if fabric.imex == "active"]
-    observed = "nvidia-imex-ctl tells no domain" + (f"; nvidia-imex is active on {', '.join(active)}" if active else "")
+    observed = "IMEX tells no domain" + (f"; nvidia-imex is active on {', '.join(active)}" if active else "")
     status = Status.WARN if len(active) == len(needs.hosts) else Status.UNKNOWN
     return (Finding(ID, status, "", observed, _REQUIRED, _LOOK),)
 

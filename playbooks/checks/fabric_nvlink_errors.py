@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from inventory.facts.base import is_known
+from inventory.facts.gpu import commands
 from inventory.facts.host import HostFacts
 from playbooks.checks.base import ON_HOST, Priority, skip
 from playbooks.finding import Finding, Status
@@ -24,7 +25,7 @@ def check(facts: HostFacts, needs: HostRequirements) -> Finding:
     ]
     if grown:
         required = "no new errors on NVLinks since the last record"
-        remedy = f"{ON_HOST}nvidia-smi nvlink -e  # note the link; leave the host out if an Xid follows"
+        remedy = f"{ON_HOST}{commands.LINK_ERRORS}  # note the link; leave the host out if an Xid follows"
         return Finding(ID, Status.WARN, facts.host, "; ".join(grown), required, remedy)
     return Finding(ID, Status.PASS, facts.host, "no new errors since the last record")
 

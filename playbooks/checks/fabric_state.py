@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inventory.facts.gpu import commands
 from inventory.facts.host import Gpu, HostFacts
 from playbooks.checks.base import ON_HOST, Priority, skip
 from playbooks.checks.devices import is_in_fabric, nvidia_gpus, of, platform
@@ -10,11 +11,11 @@ from playbooks.requirements import HostRequirements
 
 ID = "fabric.state"
 PRIORITY = Priority.P0
-WHY = "on a GPU that the NVLink fabric has not taken in CUDA fails with error 802, while nvidia-smi looks healthy"
+WHY = "on a GPU that the NVLink fabric has not taken in CUDA fails with error 802, while its tool looks healthy"
 
 ABSENT = frozenset({None, "Not Supported"})
 _REQUIRED = "fabric state Completed and status Success on every planned GPU"
-_LOOK = f"{ON_HOST}nvidia-smi -q | grep -A 6 Fabric"
+_LOOK = f"{ON_HOST}{commands.FABRIC}"
 _CURE = {
     "tray": f"{_LOOK}  # the rack's NVLink switches and NMX first; then reboot the tray",
     "board": f"{_LOOK}; systemctl status nvidia-fabricmanager; journalctl -u nvidia-fabricmanager -b | tail",

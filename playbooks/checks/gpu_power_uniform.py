@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from statistics import median
 
+from inventory.facts.gpu import commands
 from inventory.facts.host import GpuHealth, HostFacts
 from playbooks.checks.base import ON_HOST, Priority, skip
 from playbooks.checks.devices import planned
@@ -26,7 +27,7 @@ def check(facts: Mapping[str, HostFacts], needs: Requirements) -> tuple[Finding,
     found = [*odd(healths, "power_limit_w", "W"), *odd(healths, "clock_max_mhz", "MHz")]
     if found:
         required = "the power limit and the highest clock of all planned GPUs within 5 %"
-        remedy = f"{ON_HOST}nvidia-smi -q -d POWER,CLOCK  # and set what the others have"
+        remedy = f"{ON_HOST}{commands.POWER}  # and set what the others have"
         return (Finding(ID, Status.WARN, "", "; ".join(found), required, remedy),)
     told = sum(health.power_limit_w is not None or health.clock_max_mhz is not None for health in healths.values())
     if told < 2:

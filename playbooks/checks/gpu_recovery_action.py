@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from inventory.facts.gpu import commands
 from inventory.facts.host import HostFacts
 from playbooks.checks.base import ON_HOST, Priority, skip
 from playbooks.checks.devices import nvidia_gpus
@@ -21,6 +22,6 @@ def check(facts: HostFacts, needs: HostRequirements) -> Finding:
     asked = [gpu for gpu in told if gpu.health.recovery_action != "None"]
     if asked:
         observed = "; ".join(f"GPU {gpu.index}: the driver asks for {gpu.health.recovery_action}" for gpu in asked)
-        remedy = f"{ON_HOST}nvidia-smi -q | grep -i 'recovery action'  # drain the host, then do what it asks for"
+        remedy = f"{ON_HOST}{commands.RECOVERY}  # drain the host, then do what it asks for"
         return Finding(ID, Status.FAIL, facts.host, observed, "recovery action None on every planned GPU", remedy)
     return Finding(ID, Status.PASS, facts.host, f"the driver asks for nothing on {len(told)} GPUs")

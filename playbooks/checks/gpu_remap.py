@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from inventory.facts.base import is_known
+from inventory.facts.gpu import commands
 from inventory.facts.host import Gpu, HostFacts
 from playbooks.checks.base import ON_HOST, Priority
 from playbooks.checks.devices import nvidia_gpus, of
@@ -14,7 +15,7 @@ PRIORITY = Priority.P1
 WHY = "a GPU with failing memory ends its rank under load, and the log names another rank"
 
 _REQUIRED = "no failed remapping, no uncorrectable error since the driver was loaded, none waiting"
-_LOOK = f"{ON_HOST}nvidia-smi -q -d ROW_REMAPPER,ECC"
+_LOOK = f"{ON_HOST}{commands.MEMORY_ERRORS}"
 
 
 def check(facts: HostFacts, needs: HostRequirements) -> Finding:

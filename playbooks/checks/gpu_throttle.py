@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from inventory.facts.gpu import commands
 from inventory.facts.host import HostFacts
 from playbooks.checks.base import ON_HOST, Priority, skip
 from playbooks.checks.devices import nvidia_gpus
@@ -21,6 +22,6 @@ def check(facts: HostFacts, needs: HostRequirements) -> Finding:
     slowed = [f"GPU {gpu.index}: {', '.join(gpu.health.slowdowns or ())}" for gpu in told if gpu.health.slowdowns]
     if slowed:
         required = "no slowdown by heat or by the power supply"
-        remedy = f"{ON_HOST}nvidia-smi -q -d PERFORMANCE,TEMPERATURE,POWER  # then cooling and power supplies"
+        remedy = f"{ON_HOST}{commands.SLOWDOWNS}  # then cooling and power supplies"
         return Finding(ID, Status.WARN, facts.host, "; ".join(slowed), required, remedy)
     return Finding(ID, Status.PASS, facts.host, f"{len(told)} GPUs are not slowed down")

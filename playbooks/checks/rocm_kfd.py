@@ -1,4 +1,4 @@
-"""The run user may open /dev/kfd and the render nodes, where the ranks would be started. rocm-smi needs neither."""
+"""The run user may open /dev/kfd and the render nodes where the ranks would be started. The tools need neither."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from playbooks.requirements import HostRequirements
 
 ID = "rocm.kfd"
 PRIORITY = Priority.P0
-WHY = "rocm-smi works without these rights, and every rank ends with `Unable to open /dev/kfd`"
+WHY = "the tools of AMD work without these rights, and every rank ends with `Unable to open /dev/kfd`"
 
 _REQUIRED = "the run user opens /dev/kfd and every /dev/dri/renderD* for reading and writing"
 _LOOK = f"{ON_HOST}ls -ln /dev/kfd /dev/dri; id"

@@ -45,7 +45,7 @@ wanted = [int(word) for word in sys.argv[1:]]
 if os.environ.get("CUDA_VISIBLE_DEVICES"):
     wanted = list(range(len(wanted)))
 """
-"""The start of a program whose arguments are indices of GPUs as nvidia-smi counts them.
+"""The start of a program whose arguments are indices of GPUs as the driver counts them.
 
 Where a call fails the program ends with a line `failed CALL CODE NAME`.
 """

@@ -5,6 +5,7 @@ from __future__ import annotations
 from statistics import median
 
 from inventory.facts.base import Maybe, Unknown
+from inventory.facts.gpu import commands
 from playbooks.checks.active.base import Said
 from playbooks.checks.active.cuda import CALLS, start
 from playbooks.checks.base import ON_HOST, Priority, skip
@@ -76,7 +77,7 @@ def script(host: HostRequirements, needs: Requirements) -> str | Finding:
 
 def judge(said: Maybe[Said], host: HostRequirements, _needs: Requirements) -> Finding:
     required = "every copy between two planned GPUs ends and brings what was sent"
-    remedy = f"{ON_HOST}nvidia-smi topo -m; sudo dmesg | grep -iE 'xid|iommu' | tail  # see fabric.acs and gpu.xid"
+    remedy = f"{ON_HOST}{commands.DISTANCES}; sudo dmesg | grep -iE 'xid|iommu' | tail  # see fabric.acs and gpu.xid"
     if isinstance(said, Unknown) or said.value("no-tool"):
         observed = str(said) if isinstance(said, Unknown) else f"there is no {said.value('no-tool')}"
         return Finding(ID, Status.UNKNOWN, host.host, observed, required, remedy)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from inventory.facts.base import Maybe, Unknown
+from inventory.facts.gpu import commands
 from playbooks.checks.active.base import Said
 from playbooks.checks.active.cuda import CALLS, start
 from playbooks.checks.base import ON_HOST, Priority, skip
@@ -13,7 +14,7 @@ from playbooks.requirements import HostRequirements, Requirements
 
 ID = "gpu.cuda_init"
 PRIORITY = Priority.P0
-WHY = "nvidia-smi can be well where CUDA is not: every rank then ends in its first second, or in its first minute"
+WHY = "the driver can answer its tool and not CUDA: every rank then ends in its first second, or in its first minute"
 DEADLINE_S = 90
 
 PROGRAM = (
@@ -32,10 +33,10 @@ for index in wanted:
 # CUDA's codes: what each means here, and what helps. Names and numbers: cuda.h, CUresult.
 MEANS = {
     -1: ("libcuda.so.1 cannot be loaded", f"{ON_HOST}ldconfig -p | grep libcuda.so  # install the driver's libraries"),
-    46: ("a GPU is taken by one process alone (exclusive mode)", f"{ON_HOST}nvidia-smi -q | grep 'Compute Mode'"),
+    46: ("a GPU is taken by one process alone (exclusive mode)", f"{ON_HOST}{commands.COMPUTE_MODE}"),
     100: ("no device is visible", f"{ON_HOST}ls -l /dev/nvidia*  # and CUDA_VISIBLE_DEVICES, the container's devices"),
-    101: ("a planned GPU is not visible", f"{ON_HOST}nvidia-smi -L  # and CUDA_VISIBLE_DEVICES"),
-    802: ("the NVLink fabric is not up", f"{ON_HOST}nvidia-smi -q | grep -A 6 Fabric  # see fabric.state"),
+    101: ("a planned GPU is not visible", f"{ON_HOST}{commands.LIST}  # and CUDA_VISIBLE_DEVICES"),
+    802: ("the NVLink fabric is not up", f"{ON_HOST}{commands.FABRIC}  # see fabric.state"),
     803: (
         "another libcuda than the driver's is loaded",
         f"{ON_HOST}ldconfig -p | grep libcuda.so  # see gpu.compat_shadow",
