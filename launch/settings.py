@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from inventory.errors import BadInput
 from inventory.quoting import quote
+from inventory.secret import HIDDEN
 from launch.vllm_args.parse import Refusal, load, loose_json, parse
 
 if TYPE_CHECKING:
@@ -43,8 +44,14 @@ WRITTEN_BY: Mapping[str, str] = {
     "data_parallel_external_lb": "--load-balancing",
     "data_parallel_multi_port_external_lb": "--load-balancing",
     "data_parallel_supervisor_port": "--port",
+    "numa_bind": "--pinning, and the facts of each host",
+    "numa_bind_nodes": "--pinning, and the facts of each host",
+    "numa_bind_cpus": "--pinning, and the facts of each host",
+    "api_key": "--api-key: a key is no word of a command line",
+    "hf_token": "nothing: ranks are offline, and a token is no word of a command line",
 }
 """Options that the plan writes from something else, and from what."""
+SECRET = ("--api-key", "--hf-token")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +67,8 @@ class Setting:
     why: str = ""
 
     def __str__(self) -> str:
-        return self.typed or "--set " + quote(self.name if self.value is None else f"{self.name}={self.value}")
+        value = HIDDEN if self.flag in SECRET else self.value
+        return self.typed or "--set " + quote(self.name if value is None else f"{self.name}={value}")
 
     @property
     def flag(self) -> str:

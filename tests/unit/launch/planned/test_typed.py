@@ -145,3 +145,14 @@ def test_a_flag_wins_over_the_recipe_and_the_profile() -> None:
 @pytest.mark.parametrize(("value", "meant"), [("yes", True), ("on", True), ("NO", False), ("", None)])
 def test_yes_and_no(value: str, meant: bool | None) -> None:  # noqa: FBT001
     assert yes_or_no("pinning", value) is meant
+
+
+@pytest.mark.parametrize(
+    "option", ["numa-bind-nodes=0 1", "numa-bind=false", "numa_bind_cpus=0-3", "api-key=hush", "hf_token=hush"]
+)
+def test_what_the_plan_writes_itself_is_refused_in_set(option: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        made("glm-5", Flags(), set_=option)
+    assert caught.value.id == "override-contradicts"
+    assert "--pinning" in caught.value.observed or "command line" in caught.value.observed
+    assert "hush" not in f"{caught.value} {caught.value.observed} {caught.value.next_command}"
