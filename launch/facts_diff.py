@@ -13,7 +13,18 @@ from launch.sizes import size
 
 if TYPE_CHECKING:
     from inventory.errors import BringupError
-    from inventory.facts.host import Fabric, Gpus, HostFacts, Network, RdmaDevice, Software, System
+    from inventory.facts.host import (
+        Driver,
+        Fabric,
+        Gpus,
+        HostFacts,
+        Network,
+        NvlinkErrors,
+        RdmaDevice,
+        Software,
+        System,
+        Xid,
+    )
 
 T = TypeVar("T")
 
@@ -79,6 +90,9 @@ def compare(before: HostFacts, now: HostFacts) -> Pair:
     yield from _known(before, now)
     yield from _both(before.system, now.system, _system)
     yield from _both(before.gpus, now.gpus, _gpus)
+    yield from _both(before.driver, now.driver, _driver)
+    yield from _both(before.xids, now.xids, _xids)
+    yield from _both(before.nvlink_errors, now.nvlink_errors, _links)
     yield from _both(before.fabric, now.fabric, _fabric)
     yield from _both(before.rdma, now.rdma, _rdma)
     yield from _both(before.network, now.network, _network)
@@ -126,16 +140,43 @@ def _gpus(old: Gpus, new: Gpus) -> Pair:
             yield Gravity.OTHER, f"GPU at {address} is another one (another UUID)"
         yield from _value(f"GPU {b.index} name", a.name, b.name)
         yield from _value(f"GPU {b.index} MIG", a.mig_enabled, b.mig_enabled)
-        for name in ("recovery_action", "remap_failure", "remap_pending", "fabric_state", "fabric_clique", "ecc"):
+        for name in HEALTH:
             yield from _value(
                 f"GPU {b.index} {name.replace('_', ' ')}", getattr(a.health, name), getattr(b.health, name)
             )
+
+
+def _driver(old: Driver, new: Driver) -> Pair:
+    yield from _value("loaded driver module", old.module, new.module)
+    yield from _value("driver library", old.library, new.library)
+    yield from _value("kernel of the next boot", old.next_kernel, new.next_kernel)
+
+
+def _xids(old: tuple[Xid, ...], new: tuple[Xid, ...]) -> Pair:
+    """By code and GPU: ages change by themselves, and the log of an earlier boot is another one."""
+    before = {(one.code, one.gpu) for one in old}
+    for code, gpu in dict.fromkeys((one.code, one.gpu) for one in new):
+        if (code, gpu) not in before:
+            yield (
+                Gravity.LOST,
+                f"Xid {code} of GPU {gpu} in the kernel's log" if code else f"GPU {gpu} fell off the bus",
+            )
+
+
+def _links(old: tuple[NvlinkErrors, ...], new: tuple[NvlinkErrors, ...]) -> Pair:
+    before = {one.gpu: one.errors for one in old}
+    for one in new:
+        if one.errors > before.get(one.gpu, one.errors):
+            yield Gravity.CHANGED, f"NVLink errors of GPU {one.gpu} {before[one.gpu]} -> {one.errors}"
 
 
 def _fabric(old: Fabric, new: Fabric) -> Pair:
     yield from _value("fabric manager", old.manager, new.manager)
     yield from _value("fabric manager version", old.manager_version, new.manager_version)
     yield from _value("IMEX", old.imex, new.imex)
+    yield from _value("IMEX nodes", old.imex_nodes, new.imex_nodes)
+    if old.imex_domain and new.imex_domain:
+        yield from _value("IMEX domain", old.imex_domain.state, new.imex_domain.state)
 
 
 def _rdma(old: tuple[RdmaDevice, ...], new: tuple[RdmaDevice, ...]) -> Pair:

@@ -11,15 +11,19 @@ from inventory.errors import HostUnreachable
 from inventory.facts.base import Unknown, Why
 from inventory.facts.host import (
     Cpu,
+    Driver,
     Fabric,
     Gpus,
+    ImexDomain,
     Memory,
     Network,
+    NvlinkErrors,
     RdmaDevice,
     RdmaPort,
     RunningDeployment,
     Software,
     System,
+    Xid,
 )
 from launch.facts_diff import Gravity, compare, differences
 from tests.answered import facts, fixture
@@ -46,6 +50,11 @@ def other_gpu() -> Gpus:
 def fabric(**changes: Any) -> Fabric:  # noqa: ANN401  (fields)
     assert isinstance(HOST.fabric, Fabric)
     return replace(HOST.fabric, **changes)
+
+
+def driver(**changes: Any) -> Driver:  # noqa: ANN401  (fields)
+    assert isinstance(HOST.driver, Driver)
+    return replace(HOST.driver, **changes)
 
 
 def network(**changes: Any) -> Network:  # noqa: ANN401  (fields of the second interface)
@@ -86,6 +95,11 @@ def test_nothing_changed() -> None:
             "UUID",
         ),
         ({"fabric": fabric(imex="failed")}, Gravity.OTHER, "IMEX active -> failed"),
+        ({"fabric": fabric(imex_nodes=("192.0.2.21",))}, Gravity.OTHER, "IMEX nodes"),
+        ({"fabric": fabric(imex_domain=ImexDomain("DEGRADED"))}, Gravity.OTHER, "IMEX domain UP -> DEGRADED"),
+        ({"driver": driver(library="590.1")}, Gravity.OTHER, "driver library 580.95.05 -> 590.1"),
+        ({"xids": (Xid(79, "0008:01:00", 5.0, "x"),)}, Gravity.LOST, "Xid 79 of GPU 0008:01:00"),
+        ({"nvlink_errors": (NvlinkErrors(0, 7),)}, Gravity.CHANGED, "NVLink errors of GPU 0 0 -> 7"),
         ({"network": network(state="down")}, Gravity.LOST, "up -> down"),
         ({"network": network(mtu=9000)}, Gravity.CHANGED, "-> 9000"),
         ({"software": software(docker="99.1")}, Gravity.OTHER, "-> 99.1"),
@@ -107,6 +121,14 @@ def test_a_port_down_and_a_death() -> None:
         (Gravity.LOST, "RDMA port mlx5_0:1 4: ACTIVE 400 Gb/sec -> 1: DOWN 400 Gb/sec"),
         (Gravity.LOST, "deployment v4 g1 running -> g1 dead"),
     ]
+
+
+def test_the_age_of_an_error_is_no_change() -> None:
+    errors = (Xid(48, "0008:01:00", 5.0, "x"), Xid(None, "0009:01:00", 5.0, "fallen off the bus"))
+    before = replace(HOST, xids=errors)
+    later = replace(HOST, xids=tuple(replace(one, age_s=500.0) for one in errors))
+    assert list(compare(before, later)) == []
+    assert [text for _, text in compare(replace(HOST, xids=()), later)][1] == "GPU 0009:01:00 fell off the bus"
 
 
 def test_a_little_memory_is_no_change() -> None:
