@@ -57,7 +57,8 @@ def test_two_healthy_trays_are_not_blocked(trays: Lab) -> None:
     findings = checked(trays)
     assert blocking(findings) == ()
     warned = {finding.check for finding in findings if finding.status is Status.WARN}
-    assert warned <= {"rt.supervisor"}  # there is no systemd on these hosts
+    # No systemd, this machine's own limits and memory, no token, and only the tools that this machine has.
+    assert warned <= {"rt.supervisor", "os.nofile", "os.shm", "sto.hub_auth", "ssh.tools"}
 
 
 def test_what_is_wrong_with_the_plan_is_seen_on_real_hosts(trays: Lab) -> None:
