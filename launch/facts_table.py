@@ -80,9 +80,10 @@ def _cores(cpu: Cpu, gpus: Maybe[Gpus]) -> str:
 
 
 def nic_text(facts: HostFacts) -> str:
-    """RDMA ports that are active by rate and kind; without RDMA the interfaces that are up."""
+    """RDMA ports that are active by rate and kind, and how far GPUs are from them; without RDMA the interfaces."""
     if is_known(facts.rdma) and facts.rdma:
-        return " ".join(filter(None, (_ports(facts.rdma), show(facts.gpus, _distance))))
+        distance = _distance(facts.gpus) if is_known(facts.gpus) else ""
+        return _ports(facts.rdma) + (f" ({distance})" if distance else "")
     return show(facts.network, _interfaces)
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from inventory.facts.base import Unknown, Why
 from inventory.facts.host import Fabric, HostFacts, Link, NvlinkErrors
+from inventory.facts.rdma import count_cards
 from tests.answered import HOSTS, facts, fixture
 
 GIB = 1 << 30
@@ -109,3 +110,19 @@ def test_all_else_is_known(name: str) -> None:
     unknown = [name for name, fact in facts_of.items() if isinstance(fact, Unknown) and fact.why is not Why.NOT_ASKED]
     assert unknown == (["gpus"] if EXPECTED[name].vendor is None else [])
     assert host.simulated is False
+
+
+def test_rdma_devices_of_a_board_a_card_and_another_vendor() -> None:
+    """Eight InfiniBand cards beside an Ethernet one; one card in two PCIe domains; eight NICs of another vendor."""
+    rdma = {name: facts(fixture(name)).rdma for name in ("h200-hgx", "dgx-spark", "mi355x-8x")}
+    assert not any(isinstance(one, Unknown) for one in rdma.values())
+    h200, spark, mi355x = (one for one in rdma.values() if not isinstance(one, Unknown))
+    assert [one.ports[0].link_layer for one in h200] == ["InfiniBand"] * 8 + ["Ethernet"]
+    assert [one.numa_node for one in h200] == [0, 0, 0, 0, 1, 1, 1, 1, 0]
+    assert [(gid.index, gid.type) for gid in h200[8].ports[0].gids][-1] == (3, "RoCE v2")
+    assert [gid.type for gid in h200[0].ports[0].gids] == ["IB"]
+    assert (len(spark), count_cards(spark)) == (4, 1)
+    assert [one.ports[0].is_active for one in spark] == [True, False, True, False]
+    assert all(one.numa_node is None for one in spark)
+    assert {one.name for one in mi355x} == {f"ionic_{index}" for index in range(8)}
+    assert [one.driver for one in mi355x] == ["ionic_rdma"] * 8
