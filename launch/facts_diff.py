@@ -37,7 +37,11 @@ SUBJECTS = (
     *("gpus", "rdma", "software", "deployments"),
 )
 
-HEALTH = ("recovery_action", "remap_failure", "remap_pending", "fabric_state", "fabric_clique", "ecc")
+HEALTH = (
+    *("recovery_action", "remap_failure", "remap_pending", "remapped_rows", "uncorrectable_errors", "ecc"),
+    *("fabric_state", "fabric_status", "fabric_clique", "fabric_health", "power_limit_w", "clock_max_mhz", "vbios"),
+)
+"""What a GPU tells of itself that does not change by itself."""
 
 
 class Gravity(IntEnum):
