@@ -78,13 +78,14 @@ def requirements(
         vllm_version=decision.choice.vllm,
         data_parallel_size=placement.data_parallel_size,
         ranks=tuple(node.host for node in placement.nodes for _ in range(placement.engine_cores(node))),
-        argv_errors=tuple(error for command in decision.commands for error in _argv_errors(command, decision)),
+        argv_errors=tuple(error for command in decision.commands for error in argv_errors(command, decision)),
         environment=environment,
         name=name,
         hardware=choice.hardware,
         model=model_of(choice, hosts[0].weights.commit if hosts[0].weights else None),
         layout=layout_of(decision),
         build=build_of(load_environment(choice.found.recipe.bringup.distribution, choice.vllm)),
+        demands=demands_of(choice),
         rdma=talks_rdma(decision, facts),
         mnnvl=talks_mnnvl(decision, facts),
         shutdown_timeout_s=shutdown if isinstance(shutdown, int) else None,
@@ -128,6 +129,8 @@ def _of_host(
         weights=weights_of(command, choice),
         numa_bind=bool(said.get("numa_bind")),
         gpu_memory_utilization=utilization(said) if gpus else None,
+        restart=RESTART,
+        starts_after_s=0.0,  # all are started by one phase, at once
     )
 
 
@@ -181,7 +184,7 @@ def _needs_root(facts: HostFacts, state_dir: str) -> tuple[str, ...]:
     return () if writable else (f"the folder {state_dir}",)
 
 
-def _argv_errors(command: HostCommand, decision: Decision) -> list[tuple[str, str]]:
+def argv_errors(command: HostCommand, decision: Decision) -> list[tuple[str, str]]:
     """What the pinned vLLM refuses of a command, and what the model does not bear by its recipe."""
     choice = decision.choice
     refusals = check_argv(command.argv[1:], dict(command.env), choice.vllm)

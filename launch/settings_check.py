@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from launch.placement import Placement
     from launch.recipe import Feature
     from launch.request import Request
+    from launch.resolve.constraints import Unmet
     from launch.settings import Setting
 
 SIZES: Mapping[str, str] = {
@@ -55,8 +56,6 @@ def refuse_unplaceable(request: Request, error: BringupError) -> None:
 
 def refuse_contradicted(choice: Choice, request: Request, command: HostCommand, placement: Placement) -> None:
     """Refuse a setting that a feature which was asked for, a constraint, the layout or this vLLM contradicts."""
-    if not request.settings:
-        return
     flags = load(choice.vllm)["flags"]
     ours = {dest: one for one in request.settings if (dest := dest_of(one.flag, flags))}
     _refuse_features(choice, request, ours)
@@ -66,10 +65,25 @@ def refuse_contradicted(choice: Choice, request: Request, command: HostCommand, 
         dest = dest_of(miss.observed.removeprefix("no ").split(" ", 1)[0], flags)
         if dest in ours:
             raise contradiction(ours[dest], f"{miss.required}: {miss.why}", f"the recipe, after {miss.source}")
+        if request.strategy or request.variant:
+            raise _typed_contradicts(request, miss)
     for refusal in check(command.argv[1:], dict(command.env), choice.vllm):
         dest = dest_of(refusal.token.split(" ", 1)[0], flags)
         if dest in ours and not refusal.warns:
             raise contradiction(ours[dest], str(refusal), f"vLLM {choice.vllm}")
+
+
+def _typed_contradicts(request: Request, miss: Unmet) -> BadInput:
+    """A strategy or variant that was typed, and a constraint of the recipe that its command does not meet."""
+    typed = {"--strategy": request.strategy, "--variant": request.variant}
+    said = " ".join(f"{flag} {value}" for flag, value in typed.items() if value)
+    return BadInput(
+        f"{said} contradicts a constraint of the recipe",
+        id="override-contradicts",
+        observed=f"{said} (typed), whose command has {miss.observed}; {miss.why} (the recipe, after {miss.source})",
+        required=miss.required,
+        next_command=f"the same command without {said}",
+    )
 
 
 def _refuse_features(choice: Choice, request: Request, ours: Mapping[str, Setting]) -> None:

@@ -12,14 +12,19 @@ from launch.plans.fit import memory_of
 from launch.plans.hosts import hosts_of
 from launch.plans.images import image_of_recipe
 from launch.plans.inputs import inputs_of
+from launch.requirements import argv_errors
 from launch.vllm_args.parse import parse
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from inventory.facts.host import HostFacts
     from launch.outline import Outline
     from launch.placement import Placement
+
+
+REFUSED = "plan.flags_parse"
+"""The check that refuses the same of a deploy."""
 
 
 def plan_of(
@@ -58,7 +63,7 @@ def plan_of(
         memory=memory,
         reasons=placement.reasons,
         alternatives=alternatives_of(outline, memory, smallest),
-        obstacles=tuple(map(_obstacle, outline.obstacles)),
+        obstacles=(*map(_obstacle, outline.obstacles), *_refused_words(outline)),
         contested=tuple(
             document.Contested(one.what, one.value, one.source, one.others) for one in recipe.bringup.sources
         ),
@@ -92,11 +97,36 @@ def _obstacle(error: BringupError) -> document.Obstacle:
     return document.Obstacle(error.id, error.message, error.observed, error.required, error.next_command, error.host)
 
 
+def _refused_words(outline: Outline) -> Iterator[document.Obstacle]:
+    """What the pinned version, or the recipe's own constraints, refuse of the head's command."""
+    command = outline.decision.commands[0]
+    for host, error in argv_errors(command, outline.decision):
+        yield document.Obstacle(
+            id=REFUSED,
+            message=f"vLLM {outline.choice.vllm} or the recipe refuses the command",
+            observed=error,
+            required="a command that both take",
+            next_command="the same command without --strategy, --variant and --set",
+            host=host,
+        )
+
+
 def refuse_unfit(plan: document.LaunchPlan) -> None:
     """Raise when the plan cannot start: which constraint, by how much, and the nearest that would.
 
-    Raises `CheckFailed` for weights or cache that do not fit, and for a host with fewer than 2 + N cores.
+    Raises `CheckFailed` for a command that is refused, for weights or cache that do not fit, and for a host with fewer
+    than 2 + N cores.
     """
+    for one in plan.obstacles:
+        if one.id == REFUSED:
+            raise CheckFailed(
+                one.message,
+                id=one.id,
+                observed=one.observed,
+                required=one.required,
+                next_command=one.next_command,
+                host=one.host,
+            )
     memory = plan.memory
     if memory.fits is False:
         raise CheckFailed(

@@ -232,3 +232,11 @@ def test_gpus_of_one_name_and_another_size_count_as_their_driver_says(name: str,
     choice = pick(OURS.find("gpt-oss-120b"), Request("gpt-oss-120b"), gang, seen)
     assert reason(choice, "memory of a GPU").numbers[1] == ("the smallest here", f"{mib / 1024:.1f} GiB")
     assert reason(choice, "variant").numbers[-1][1] == there
+
+
+def test_a_typed_strategy_and_a_constraint_of_the_recipe() -> None:
+    with pytest.raises(BringupError) as caught:
+        outlined("qwen3.8-flash-next", [8], H200, strategy="single_node_tp")
+    assert (caught.value.id, caught.value.exit_code) == ("override-contradicts", 2)
+    assert "--strategy single_node_tp (typed), whose command has no --enable-expert-parallel" in caught.value.observed
+    assert "128" in caught.value.observed, "why: the blocks of the quantisation"
