@@ -66,7 +66,7 @@ def test_json_survives_whatever_stands_in_it(pairs: list[tuple[str, object]]) ->
     ("text", "found"),
     [
         ("max_model_len=1k", ["--max-model-len", "1k"]),
-        ("numa-bind-nodes=0 0 1 1", ["--numa-bind-nodes", "0", "0", "1", "1"]),
+        ("cudagraph-capture-sizes=1 2 4", ["--cudagraph-capture-sizes", "1", "2", "4"]),
         ("enable-prefix-caching=false", ["--no-enable-prefix-caching"]),
         ("enable-prefix-caching=yes", ["--enable-prefix-caching"]),
         ("trust-remote-code", ["--trust-remote-code"]),
