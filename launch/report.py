@@ -54,10 +54,11 @@ class Report:
             self.seconds[title] = time.monotonic() - began
 
     def say(self, text: str, *, style: str = "") -> None:
+        if self.quiet:
+            return
         from rich.text import Text
 
-        if not self.quiet:
-            self._console.print(Text(text, style=style))
+        self._console.print(Text(text, style=style))
 
     def error(self, error: BringupError) -> None:
         from rich.text import Text

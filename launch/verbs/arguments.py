@@ -1,4 +1,7 @@
-"""The flags that many verbs share: which hosts, which recipes, which deployment, which launch."""
+"""The flags that many verbs share: which hosts, which recipes, which deployment, which launch.
+
+What reads inventories is imported where one is read: a verb that works from a bundle should not wait for it.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from inventory.fleet import Fleet
-from inventory.lab.state import DEFAULT as LAB
-from inventory.load import VARIABLE, load
 from launch import request
 from launch.report import Report
 from launch.settings import settings
 from launch.verbs.planned import planned_settings, wanted
 
 if TYPE_CHECKING:
+    from inventory.fleet import Fleet
     from inventory.schema import Host, Inventory
     from launch.gather import Answered
     from launch.request import Request
@@ -49,13 +50,17 @@ def launch_request(model: str, **flags: str) -> Request:
 def inventory_file(path: str) -> Path | None:
     """The inventory of the flag, the variable, the lab that `lab.up` made, or the default (None): in that order."""
     from inventory.lab.lifecycle import labs
+    from inventory.lab.state import DEFAULT
+    from inventory.load import VARIABLE
 
     if path or os.environ.get(VARIABLE):
         return Path(path) if path else None
-    return next((lab.inventory for lab, _ in labs() if lab.name == LAB and lab.survived), None)
+    return next((lab.inventory for lab, _ in labs() if lab.name == DEFAULT and lab.survived), None)
 
 
 def inventory_of(path: str) -> Inventory:
+    from inventory.load import load
+
     listed = load(inventory_file(path))
     for warning in listed.warnings:
         Report().say(f"inventory: {warning}", style="yellow")
@@ -104,6 +109,7 @@ def catalogue_folders(recipes: str) -> Sequence[Path]:
 
 @contextmanager
 def deployment(hosts: str, name: str, inventory: str) -> Iterator[tuple[Fleet, Deployment]]:
+    from inventory.fleet import Fleet
     from launch import operate
 
     listed = inventory_of(inventory)
