@@ -12,7 +12,7 @@ from launch.hardware import CPU
 from launch.placement import LoadBalancing
 from launch.racks import RACKS
 from launch.vllm_args.parse import parse
-from playbooks.requirements import Build, ExpectedWeights, Layout, Model
+from playbooks.requirements import Build, Demands, ExpectedWeights, Layout, Model
 
 if TYPE_CHECKING:
     from inventory.facts.host import HostFacts
@@ -49,6 +49,11 @@ def model_of(choice: Choice, revision: str | None) -> Model:
         parsers=tuple(f"{flag} {value}" for flag in PARSER_OPTIONS if (value := option([*words, *features], flag))),
         revision=revision,
     )
+
+
+def demands_of(choice: Choice) -> Demands | None:
+    told = choice.found.recipe.bringup.requirements
+    return Demands(**told.model_dump()) if told else None
 
 
 def support_of(told: Mapping[str, str], hardware: str) -> Support | None:

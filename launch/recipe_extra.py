@@ -72,6 +72,18 @@ class Smoke(Strict):
     deterministic: bool = True
 
 
+class Demands(Strict):
+    """What hosts must have, beyond what follows from the command. `driver`, `vllm`: a range such as ">=580,<600"."""
+
+    gpus: int | None = None
+    gpus_per_host: int | None = None
+    nic: str | None = None  # how the names of RDMA adapters begin: mlx5
+    driver: str | None = None
+    vllm: str | None = None
+    disk_gb: float | int | None = None
+    mounts: tuple[str, ...] = ()
+
+
 class Bringup(Strict):
     """See the module. `ranks_per_host` replaces the GPU count where there are no GPUs to count."""
 
@@ -85,5 +97,6 @@ class Bringup(Strict):
     ranks_per_host: dict[str, int] = Field(default_factory=dict)  # by hardware id
     architecture: str | None = None  # a file of launch/memory/architectures
     constraints: tuple[Constraint, ...] = ()
+    requirements: Demands | None = None
     sources: tuple[Source, ...] = ()
     smoke: Smoke = Field(default_factory=Smoke)

@@ -13,6 +13,7 @@ from launch.memory.of_recipe import of_decision
 from launch.placement import LoadBalancing
 from launch.plan_parts import (
     build_of,
+    demands_of,
     head_of,
     layout_of,
     model_of,
@@ -27,7 +28,7 @@ from launch.processes import processes_of
 from launch.resolve.constraints import unmet
 from launch.resolve.gates import Place
 from launch.sizes import size
-from launch.unit import STOP_TIMEOUT_S
+from launch.unit import RESTART, STOP_TIMEOUT_S
 from launch.vllm_args.check import check as check_argv
 from playbooks.environments import load_environment
 from playbooks.requirements import HostRequirements, MemoryForecast, Requirements, Space

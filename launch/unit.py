@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 TEMPLATES = Path(__file__).parent / "templates"
 STOP_TIMEOUT_S = 60
 """After so long a stop kills what is left of a unit."""
+RESTART = "no"
+"""A rank that comes back alone is never taken in again by its gang."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,11 @@ def by_option(argv: Sequence[str]) -> list[list[str]]:
 
 def unit_file(settings: UnitSettings) -> str:
     """The systemd unit. It starts the same command file that a plain process group would."""
-    return _environment().get_template("bringup.service.j2").render(s=settings, stop_timeout_s=STOP_TIMEOUT_S)
+    return (
+        _environment()
+        .get_template("bringup.service.j2")
+        .render(s=settings, stop_timeout_s=STOP_TIMEOUT_S, restart=RESTART)
+    )
 
 
 def systemd_quote(text: str) -> str:

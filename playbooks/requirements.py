@@ -98,6 +98,22 @@ class Model:
 
 
 @dataclass(frozen=True, slots=True)
+class Demands:
+    """What a recipe says that its hosts must have, beyond what follows from its command. None and empty: not told.
+
+    `driver` and `vllm`: a range, ">=580,<600". `nic`: how the names of RDMA adapters begin ("mlx5"). `mounts`: paths.
+    """
+
+    gpus: int | None = None
+    gpus_per_host: int | None = None
+    nic: str | None = None
+    driver: str | None = None
+    vllm: str | None = None
+    disk_gb: float | None = None
+    mounts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Build:
     """The build that will run. `architectures`: compute capabilities or gfx names that it has kernels for."""
 
@@ -155,6 +171,7 @@ class HostRequirements:
     gpu_memory_utilization: float | None = None
     earlier: HostFacts | None = None  # on the last record of this host; counters are compared with it
     restart: str | None = None  # the unit's Restart=
+    starts_after_s: float | None = None  # after the first host that starts
     memory_forecast: MemoryForecast | None = None  # None: the architecture of the model is not known
     fetches_from: tuple[str, ...] = ()  # URLs that this host downloads from; none: it downloads nothing
     proxy: str | None = None  # that these downloads go through
@@ -183,6 +200,7 @@ class Requirements:
     layout: Layout = Layout()
     build: Build = Build()
     container: Container | None = None  # None: the ranks run in a Python environment
+    demands: Demands | None = None  # None: the recipe has no such block
     rdma: bool | None = None  # the ranks talk over RDMA
     rail: bool | None = None  # each NIC reaches only the NICs of its own rail
     mnnvl: bool | None = None  # tensor or expert parallelism over NVLink between trays

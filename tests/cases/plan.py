@@ -40,6 +40,7 @@ KNOWN = frozenset(
         *("commands", "model", "variant", "tp", "dp", "pp", "quant_block", "moe_intermediate_size", "platform"),
         *("vram_minimum_gb", "gpu_memory_utilization", "iface", "numa_bind", "image_compressed_bytes", "extra_args"),
         *("shutdown_timeout", "new_stop_timeout", "image", "root_fs", "ports", "weights", "cuda", "revision", "head"),
+        *("start_offsets", "requirements", "restart", "min_vllm_version", "hardware_support"),
     }
 )
 Plan = Mapping[str, Any]
@@ -68,6 +69,8 @@ def requirements(plan: Plan, files: Mapping[str, str], hosts: Sequence[str]) -> 
             moe_intermediate_size=plan.get("moe_intermediate_size"),
             quantization_block=plan.get("quant_block"),
             revision=plan.get("revision"),
+            minimum_vllm=plan.get("min_vllm_version"),
+            hardware_support=plan.get("hardware_support"),
         ),
         layout=Layout(
             tensor_parallel=plan.get("tp"),
@@ -108,6 +111,8 @@ def _of_host(host: str, told: Plan, plan: Plan, files: Mapping[str, str]) -> Hos
         numa_bind=bool(plan.get("numa_bind")),
         numa_bind_required=plan.get("numa_bind") == "required",
         gpu_memory_utilization=plan.get("gpu_memory_utilization"),
+        restart=plan.get("restart"),
+        starts_after_s=plan.get("start_offsets", {}).get(host),
     )
 
 

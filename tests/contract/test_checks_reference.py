@@ -1,6 +1,6 @@
 """The page on checks names every one of them, as the code has them.
 
-    uv run python -m tests.contract.test_checks_reference   # writes it anew
+uv run python -m tests.contract.test_checks_reference   # writes it anew
 """
 
 from __future__ import annotations

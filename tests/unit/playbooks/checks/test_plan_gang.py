@@ -23,15 +23,17 @@ from playbooks.checks import (
     plan_min_version,
     plan_mnnvl_env,
     plan_ready_timeout,
+    plan_requirements,
     plan_restart_policy,
     plan_revision,
+    plan_start_skew,
     plan_tokenizer_mode,
     plan_tp_block,
     plan_vllm_port,
     plan_world,
 )
 from playbooks.finding import Status
-from playbooks.requirements import Container, ExpectedWeights, Layout, Model, Requirements, WeightFile
+from playbooks.requirements import Container, Demands, ExpectedWeights, Layout, Model, Requirements, WeightFile
 from tests.unit.playbooks.checks.cases import NO_TOOL, GangCase, assert_gang, gang_table
 from tests.unit.playbooks.checks.gang import GB, alone, change, gang_needs, gpus, tray, tray_needs, trays
 
@@ -425,3 +427,66 @@ def test_restart_policy(case: GangCase) -> None:
 def test_a_plan_without_a_known_version_is_not_blamed_for_old_faults(version: str) -> None:
     (finding,) = plan_known_issues.check(trays(), replace(V4, vllm_version=version))
     assert finding.status is Status.PASS
+
+
+def starting(*seconds: float) -> Requirements:
+    base = gang_needs()
+    hosts = tuple(replace(one, starts_after_s=start) for one, start in zip(base.hosts, seconds, strict=False))
+    return replace(base, hosts=(*hosts, *base.hosts[len(hosts) :]))
+
+
+@gang_table(
+    GangCase("untold", Status.SKIP),
+    GangCase("untold-of-one", Status.SKIP, needs=starting(0)),
+    GangCase("together", Status.PASS, needs=starting(0, 0)),
+    GangCase("near", Status.PASS, needs=starting(0, 200), says=("200 s",)),
+    GangCase("follower-first", Status.WARN, needs=starting(290, 0), says=("tray2 starts 290 s before", "gives up")),
+    GangCase("head-first", Status.WARN, needs=starting(0, 600), says=("tray2 starts 600 s after", "waits")),
+)
+def test_start_skew(case: GangCase) -> None:
+    assert_gang(plan_start_skew, case)
+
+
+def demanding(**fields: Any) -> Requirements:  # noqa: ANN401
+    return replace(gang_needs(), demands=Demands(**fields))
+
+
+@gang_table(
+    GangCase("no-block", Status.SKIP, says=("unverified",)),
+    GangCase("nothing-asked", Status.PASS, needs=demanding()),
+    GangCase(
+        "all-there", Status.PASS, adapters("mlx5_0"), demanding(gpus=8, gpus_per_host=4, nic="mlx5", driver=">=580")
+    ),
+    GangCase("gpus", Status.FAIL, needs=demanding(gpus=16), says=("8 GPUs are planned", "16 GPUs")),
+    GangCase("gpus-a-host", Status.FAIL, needs=demanding(gpus_per_host=8), says=("4, 4",)),
+    GangCase("vllm", Status.FAIL, needs=demanding(vllm=">=0.34,<0.36"), says=("vLLM 0.33.0",)),
+    GangCase("driver", Status.FAIL, needs=demanding(driver="<580"), blamed=("tray1", "tray2"), says=("580.95.05",)),
+    GangCase("adapters", Status.FAIL, adapters("bnxt_re0"), demanding(nic="mlx5"), says=("bnxt_re0",)),
+    GangCase("adapters-unknown", Status.UNKNOWN, needs=demanding(nic="mlx5")),
+    GangCase("disk", Status.FAIL, needs=demanding(disk_gb=9000), says=("3000 GB are free",)),
+    GangCase("mount", Status.FAIL, needs=demanding(mounts=("/models",)), says=("/models",)),
+    GangCase(
+        "disk-unknown",
+        Status.UNKNOWN,
+        trays() | {"tray2": replace(tray("tray2"), file_systems=NO_TOOL)},
+        demanding(disk_gb=1),
+        blamed=("tray2",),
+    ),
+)
+def test_requirements(case: GangCase) -> None:
+    assert_gang(plan_requirements, case)
+
+
+@pytest.mark.parametrize(
+    ("version", "bounds", "inside"),
+    [
+        ("580.95", ">=580,<600", True),
+        ("575.1", ">=580", False),
+        ("580", "==580.0", True),
+        ("580.1", ">580", True),
+        ("0.33.0", "<=0.33", True),
+        ("1", "newest", True),
+    ],
+)
+def test_ranges(version: str, bounds: str, inside: bool) -> None:  # noqa: FBT001  (a column of the table)
+    assert plan_requirements.within(version, bounds) is inside
