@@ -11,7 +11,7 @@ from inventory.facts.host import Container, Docker, Image
 from inventory.facts.jsontext import Fields, as_objects, parse, parse_object
 
 DENIED = re.compile(r"permission denied|connect: permission", re.IGNORECASE)
-SHOWN_WORDS = 6  # of a command: later words may hold secrets
+SHOWN_WORDS = 4  # of a command: later words may hold secrets
 
 
 def read_docker(answers: Answers) -> Maybe[Docker]:

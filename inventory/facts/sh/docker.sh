@@ -22,7 +22,9 @@ docker_images() {
         '{"Id":{{json .Id}},"RepoTags":{{json .RepoTags}},"RepoDigests":{{json .RepoDigests}},"RootFS":{{json .RootFS}},"Os":{{json .Os}},"Architecture":{{json .Architecture}},"Size":{{json .Size}}}'
 }
 
+# Of the command the first words alone: later ones may be a key.
 docker_containers() {
+    # shellcheck disable=SC2016  # variables of docker's own templates
     docker ps --quiet --no-trunc | head -n 60 | xargs -r docker container inspect --format \
-        '{"Name":{{json .Name}},"Image":{{json .Config.Image}},"StopTimeout":{{json .Config.StopTimeout}},"Path":{{json .Path}},"Args":{{json .Args}},"Pid":{{json .State.Pid}},"Devices":{{json .HostConfig.Devices}}}'
+        '{"Name":{{json .Name}},"Image":{{json .Config.Image}},"StopTimeout":{{json .Config.StopTimeout}},"Path":{{json .Path}},"Args":[{{range $at, $word := .Args}}{{if lt $at 3}}{{if $at}},{{end}}{{json $word}}{{end}}{{end}}],"Pid":{{json .State.Pid}},"Devices":{{json .HostConfig.Devices}}}'
 }

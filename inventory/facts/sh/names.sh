@@ -13,12 +13,13 @@ own_lines() {
     grep -w -F -e "$(uname -n)" /etc/hosts || true
 }
 
+# Without names and passwords.
 proxies() {
-    env | grep -i -E '^(https?|all|no)_proxy=' || true
+    env | grep -i -E '^(https?|all|no)_proxy=' | sed 's,://[^/@]*@,://,'
 }
 
 installers() {
-    env | grep -E '^(PIP|UV)_' || true
+    env | grep -E '^(PIP|UV)_' | sed 's,://[^/@]*@,://,g'
 }
 
 # Whether the hub's client would find a token, never which.
