@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from inventory.errors import BadInput, BringupError, raise_all
 from inventory.quoting import quote
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Hashable, Mapping
     from pathlib import Path
+
+    from pydantic import TypeAdapter
 
 T = TypeVar("T")
 
@@ -54,11 +57,11 @@ class Document:
 
     def validate(self, model: type[T], *, tolerate_unknown: bool = False) -> T:
         """Make a `model` of the data, strictly; raises all that is wrong as `BadInput` or `Several`."""
-        from pydantic import TypeAdapter, ValidationError
+        from pydantic import ValidationError
 
         from inventory.explain import explain
 
-        adapter = TypeAdapter(model)
+        adapter: TypeAdapter[T] = _adapter(model)
         data = {} if self.data is None and not self.marks else self.data
         problems: list[BringupError] = []
         try:
@@ -73,6 +76,14 @@ class Document:
         mark = self.marks.get(where)
         at = None if mark is None else mark.key if key else mark.value
         return bad(self.name, at, message, observed, required)
+
+
+@cache
+def _adapter(model: Hashable) -> Any:  # noqa: ANN401  (a cache forgets the type)
+    """What validates: made once for each model, because making it costs more than most documents."""
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(model)
 
 
 def short(text: str, longest: int = 60) -> str:
