@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from inventory.facts.base import Unknown, Why
-from inventory.facts.host import HostFacts, Names, Route
-from playbooks.checks import net_hostname, net_iface, net_one_address, net_ports_ephemeral, net_proxy
+from inventory.facts.host import HostFacts, Names, RdmaDevice, RdmaPort, Route
+from playbooks.checks import net_hostname, net_iface, net_mtu_equal, net_one_address, net_ports_ephemeral, net_proxy
 from playbooks.finding import Status
 from playbooks.requirements import HostRequirements, Layout, Requirements
 from tests.unit.playbooks.checks.cases import NO_TOOL, Case, GangCase, assert_gang, assert_host, gang_table, table
@@ -192,3 +192,22 @@ def test_reserved_ports(case: Case) -> None:
 )
 def test_who_is_spared(name: str, entry: str, *, expected: bool) -> None:
     assert net_proxy.is_spared(name, f"x, {entry} ,") is expected
+
+
+def over_roce(mtu: int, backend: str = "deepep_low_latency") -> GangCase:
+    """Experts are exchanged over the fabric interface, which is an RDMA device too."""
+    device = RdmaDevice("mlx5_0", netdevs=("enP5p9s0",), ports=(RdmaPort(1, "4: ACTIVE", link_layer="Ethernet"),))
+    interfaces = tuple(replace(one, mtu=mtu) if one.name == "enP5p9s0" else one for one in network("tray1").interfaces)
+    facts = {h: replace(change(one, "network", interfaces=interfaces), rdma=(device,)) for h, one in trays().items()}
+    argv = ("vllm", "serve", "m", "--all2all-backend", backend)
+    hosts = tuple(replace(one, argv=argv) for one in gang_needs().hosts)
+    return GangCase("", Status.PASS, facts, replace(gang_needs(), hosts=hosts, rdma=True))
+
+
+@gang_table(
+    replace(over_roce(9000), name="large"),
+    replace(over_roce(1500), name="small", worst=Status.WARN, says=("MTU 1500 on tray1, tray2", "mtu 9000")),
+    replace(over_roce(1500, "allgather_reducescatter"), name="small, without DeepEP"),
+)
+def test_mtu_of_roce(case: GangCase) -> None:
+    assert_gang(net_mtu_equal, case)
