@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from inventory.errors import BadInput, BringupError, raise_all
 from inventory.quoting import quote
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping
+    from collections.abc import Mapping
     from pathlib import Path
 
     from pydantic import TypeAdapter
@@ -61,7 +60,7 @@ class Document:
 
         from inventory.explain import explain
 
-        adapter: TypeAdapter[T] = _adapter(model)
+        adapter = _adapter(model)
         data = {} if self.data is None and not self.marks else self.data
         problems: list[BringupError] = []
         try:
@@ -78,12 +77,17 @@ class Document:
         return bad(self.name, at, message, observed, required)
 
 
-@cache
-def _adapter(model: Hashable) -> Any:  # noqa: ANN401  (a cache forgets the type)
+_adapters: dict[type, Any] = {}
+
+
+def _adapter(model: type[T]) -> TypeAdapter[T]:
     """What validates: made once for each model, because making it costs more than most documents."""
     from pydantic import TypeAdapter
 
-    return TypeAdapter(model)
+    if model not in _adapters:
+        _adapters[model] = TypeAdapter(model)
+    found: TypeAdapter[T] = _adapters[model]
+    return found
 
 
 def short(text: str, longest: int = 60) -> str:
