@@ -47,7 +47,10 @@ class Device(_Data):
 
 
 class Gpus(_Data):
-    """GPUs of one kind. `coherent`: the CPU addresses their memory. `links`: NVLinks between any two, 0: none."""
+    """GPUs of one kind. `coherent`: the CPU addresses their memory. `links`: NVLinks between any two, 0: none.
+
+    `unified`: their memory is the host's, and the tool does not tell it.
+    """
 
     name: str
     architecture: str
@@ -63,6 +66,7 @@ class Gpus(_Data):
     vbios: str
     device_id: str
     coherent: bool = False
+    unified: bool = False
     links: int
     fabric: Literal["board", "switch"]  # NVLink within the host, or between hosts
     nic_on_same_node: Literal["NODE", "SYS"]
@@ -70,7 +74,7 @@ class Gpus(_Data):
 
 
 class Nic(_Data):
-    """A network adapter for RDMA; `gpu`: the one that it shares a PCIe switch with."""
+    """A port for RDMA; `gpu`: the one that it shares a PCIe switch with; `cable`: something is at its other end."""
 
     name: str
     pci: str
@@ -78,6 +82,7 @@ class Nic(_Data):
     gpu: int | None = None
     link_layer: Literal["InfiniBand", "Ethernet"]
     rate: str
+    cable: bool = True
 
 
 class Hardware(_Data):

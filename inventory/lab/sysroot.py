@@ -10,6 +10,7 @@ Files = Iterator[tuple[str, str]]
 """Path below the sysroot, content."""
 
 MELLANOX, CONNECTX_7 = "0x15b3", "0x1021"
+GID_TYPES = {"InfiniBand": ("IB/RoCE v1",), "Ethernet": ("IB/RoCE v1", "RoCE v2")}
 NVIDIA, THREE_D_CONTROLLER = "0x10de", "0x030200"
 
 
@@ -93,10 +94,19 @@ def _nic(nic: Nic) -> Files:
     top = f"sys/class/infiniband/{nic.name}"
     yield f"{top}/node_type", "1: CA\n"
     yield f"{top}/device/numa_node", f"{nic.node}\n"
-    yield f"{top}/ports/1/state", "4: ACTIVE\n"
-    yield f"{top}/ports/1/phys_state", "5: LinkUp\n"
+    yield f"{top}/ports/1/state", "4: ACTIVE\n" if nic.cable else "1: DOWN\n"
+    yield f"{top}/ports/1/phys_state", "5: LinkUp\n" if nic.cable else "3: Disabled\n"
     yield f"{top}/ports/1/link_layer", f"{nic.link_layer}\n"
     yield f"{top}/ports/1/rate", f"{nic.rate}\n"
+    for index, kind in enumerate(GID_TYPES[nic.link_layer]):
+        yield f"{top}/ports/1/gids/{index}", f"{_gid(nic)}\n"
+        yield f"{top}/ports/1/gid_attrs/types/{index}", f"{kind}\n"
+
+
+def _gid(nic: Nic) -> str:
+    """The link-local one. A real one holds the adapter's GUID or MAC; here its place on the bus stands for that."""
+    number = nic.pci.partition(".")[0].replace(":", "").zfill(8)
+    return f"fe80:0000:0000:0000:0000:00ff:{number[:4]}:{number[4:]}"
 
 
 def _pci(address: str, kind: str, vendor: str, device: str, node: int) -> Files:

@@ -53,6 +53,7 @@ def test_the_tree_shows_what_lies_where(trays: Lab) -> None:
         ("gb300", ("4x GB300 278 GiB", "2+4", "144/6", "4x 800G IB")),
         ("l40s", ("4x L40S 45 GiB", " 4 ", "64/6", "1x 25G RoCE")),
         ("h200", ("8x H200 140 GiB", " 2 ", "112/10", "8x 400G IB")),
+        ("dgx-spark", ("1x GB10 ", " 1 ", "20/3", "2x 200G RoCE (NODE)")),
     ],
 )
 def test_other_hardware(make_lab: MakeLab, profile: str, cells: tuple[str, ...]) -> None:

@@ -6,11 +6,16 @@ import time
 from collections.abc import Iterator, Sequence
 from xml.sax.saxutils import escape
 
-from inventory.lab.nvidia.machine import HERE, MARK, Machine, Process, read_fields
+from inventory.lab.nvidia.machine import HERE, MARK, UNTOLD, Machine, Process, read_fields
 
 
 def entry(indent: int, label: str, value: object) -> str:
     return f"{' ' * indent + label:<55}: {value}\n"
+
+
+def filled(value: str, values: dict[str, str]) -> str:
+    """The long answers have no brackets around what is not told, and no unit behind it."""
+    return value.format(**values).replace(f"{UNTOLD} MiB", "N/A")
 
 
 def log_text(machine: Machine) -> str:
@@ -24,7 +29,7 @@ def log_text(machine: Machine) -> str:
         for label, _, value in read_fields(HERE / "log.fields"):
             if label:
                 indent = 4 + len(label) - len(label.lstrip())
-                said.append(entry(indent, label.strip(), value.format(**values)) if value else f"    {label}\n")
+                said.append(entry(indent, label.strip(), filled(value, values)) if value else f"    {label}\n")
         said += _processes_text(machine.on(gpu))
         said += ["    Capabilities\n", entry(8, "EGM", "disabled"), "\n"]
     return "".join(said)
@@ -61,7 +66,7 @@ def _elements(fields: list[list[str]], values: dict[str, str]) -> Iterator[str]:
             yield f"{chr(9) * (2 + len(open_) - 1)}</{open_.pop()[1]}>"
         tabs = chr(9) * (2 + len(open_))
         if value:
-            text = value.format(**values)
+            text = filled(value, values)
             text = text.removeprefix("0x") if tag.startswith("pci_") else text
             yield f"{tabs}<{tag}>{escape(text)}</{tag}>"
         else:

@@ -11,6 +11,7 @@ from typing import Any
 HERE = Path(__file__).parent
 MARK = "simulated by the lab of bringup"
 INVALID = "Invalid combination of input arguments. Please run 'nvidia-smi -h' for help."
+UNTOLD = "[N/A]"
 BAD_ARGUMENT, NOT_FOUND = 2, 6
 
 
@@ -41,7 +42,10 @@ class Machine:
         used = sum(process.mib for process in self.processes if process.gpu == gpu["index"])
         free = gpu["memory_mib"] - gpu["reserved_mib"] - used
         known = {"driver": self.told["driver"], "count": len(self.told["gpus"]), **gpu}
-        return {name: str(value) for name, value in {**known, "used_mib": used, "free_mib": free}.items()}
+        told = {**known, "used_mib": used, "free_mib": free}
+        if gpu["unified"]:
+            told |= dict.fromkeys(("memory_mib", "reserved_mib", "used_mib", "free_mib"), UNTOLD)
+        return {name: str(value) for name, value in told.items()}
 
     def on(self, gpu: dict[str, Any]) -> list[Process]:
         return [process for process in self.processes if process.gpu == gpu["index"]]

@@ -46,7 +46,7 @@ def table(machine: Machine) -> str:
 
 
 def _table_rows(gpu: dict[str, Any], values: dict[str, str]) -> Iterator[str]:
-    memory = f"{values['used_mib']}MiB / {gpu['memory_mib']}MiB"
+    memory = "Not Supported" if gpu["unified"] else f"{values['used_mib']}MiB / {gpu['memory_mib']}MiB"
     yield f"|{gpu['index']:>4}  {gpu['name']:<31.27}On  |   {gpu['pci']} Off | {0:>20} |"
     power = f"{gpu['power_idle_w']}W / {gpu['power_limit_w']:>4}W"
     yield f"| N/A   28C    P0    {power:>20} | {memory:>22} | {'0%':>7} {'Default':>12} |"

@@ -47,6 +47,15 @@ def test_list() -> None:
     assert all(re.search(r"\(UUID: GPU-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\)$", line) for line in lines)
 
 
+def test_memory_that_is_the_hosts_is_not_told() -> None:
+    """In each form's own words, as a GB10 does."""
+    assert ask("--query-gpu=memory.total,memory.used --format=csv,noheader", "dgx-spark") == "[N/A], [N/A]\n"
+    gpu = parsed(ask("-q -x", "dgx-spark")).find("gpu")
+    assert gpu is not None
+    assert [one.text for one in gpu.iterfind("fb_memory_usage/*")] == ["N/A"] * 4
+    assert "Not Supported" in ask("", "dgx-spark")
+
+
 def test_every_gpu_of_every_host_has_its_own_uuid() -> None:
     told = [json.loads(described(profile.load("h200"), "lab", host)) for host in ("tray1", "tray2")]
     uuids = [gpu["uuid"] for one in told for gpu in one["gpus"]]

@@ -16,7 +16,7 @@ def of(name: str) -> Hardware:
 
 
 def test_the_profiles_that_there_are() -> None:
-    assert profile.names() == ("broken-driver", "cpu", "few-cores", "gb200", "gb300", "h200", "l40s")
+    assert profile.names() == ("broken-driver", "cpu", "dgx-spark", "few-cores", "gb200", "gb300", "h200", "l40s")
 
 
 def test_an_unknown_profile_names_the_known_ones() -> None:
@@ -53,6 +53,13 @@ def test_gb200_is_a_tray() -> None:
     memory = sum(node.mib for node in told.nodes)
     ram = sum(node.mib for node in told.nodes if node.cpus)
     assert (round(memory / 1024), round(ram / 1024, 1)) == (1693, 956.8)
+
+
+def test_a_spark_shares_its_memory() -> None:
+    told = of("dgx-spark")
+    assert told.gpus is not None
+    assert told.gpus.unified
+    assert told.gpus.memory_mib == sum(node.mib for node in told.nodes)
 
 
 def test_few_cores_is_the_tray_with_a_small_cpuset() -> None:

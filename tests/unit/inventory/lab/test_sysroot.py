@@ -66,3 +66,12 @@ def test_gpus_and_adapters_on_the_pci_bus() -> None:
     assert found["sys/bus/pci/devices/0010:03:00.0/vendor"] == "0x15b3\n"
     assert found["sys/class/infiniband/mlx5_2/ports/1/state"] == "4: ACTIVE\n"
     assert found["sys/class/infiniband/mlx5_2/ports/1/link_layer"] == "InfiniBand\n"
+
+
+def test_ports_have_gids_of_the_types_of_their_link() -> None:
+    spark, tray = files("dgx-spark"), files("gb200")
+    top = "sys/class/infiniband/rocep1s0f0/ports/1"
+    assert [spark[f"{top}/gid_attrs/types/{index}"] for index in (0, 1)] == ["IB/RoCE v1\n", "RoCE v2\n"]
+    assert spark[f"{top}/gids/1"] == "fe80:0000:0000:0000:0000:00ff:0000:0100\n"
+    assert "sys/class/infiniband/mlx5_0/ports/1/gids/1" not in tray
+    assert spark["sys/class/infiniband/rocep1s0f1/ports/1/state"] == "1: DOWN\n"
