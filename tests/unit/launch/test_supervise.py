@@ -11,7 +11,16 @@ from pathlib import Path
 import pytest
 
 from launch.command import HostCommand
-from launch.supervise import look_script, read_look, read_state, state_step, stop_script
+from launch.supervise import (
+    keep_script,
+    look_script,
+    read_look,
+    read_state,
+    read_told,
+    state_step,
+    stop_script,
+    tell_script,
+)
 from launch.unit import UnitSettings, command_file
 from playbooks.plan import Phase, Step
 from tests.unit.playbooks.sh import sh
@@ -144,3 +153,23 @@ def test_states_are_read() -> None:
     assert read_state("abc running").generation == "abc"
     with pytest.raises(ValueError, match="not a state line"):
         read_look(b"sh: something else\n")
+
+
+def test_the_line_on_the_kv_cache_is_kept_told_and_forgotten_by_the_next_start(state_dir: Path) -> None:
+    line = "INFO GPU KV cache size: 65,536 tokens, Maximum concurrency for 512 tokens per request: 128.00x"
+    odd = "GPU KV cache size: 1 tokens '; touch \"$(pwd)/no\"; '\x1b[2J"
+    assert sh(keep_script(NAME, [line, odd], state_dir=str(state_dir))).returncode == 0
+    (told,) = read_told(sh(tell_script(state_dir=str(state_dir))).stdout, "tray1")
+    assert [(one.tokens, one.context) for one in told.caches] == [(65536, 512), (1, None)]
+    assert told.caches[0].line == line
+    assert "\x1b" not in told.caches[1].line
+
+    start(state_dir, "")
+    (told,) = read_told(sh(tell_script(state_dir=str(state_dir))).stdout, "tray1")
+    assert told.caches == ()
+    stop(state_dir)
+
+
+def test_a_deployment_without_a_line_is_told_without(state_dir: Path) -> None:
+    (told,) = read_told(sh(tell_script(state_dir=str(state_dir))).stdout, "tray1")
+    assert (told.name, told.caches) == (NAME, ())
