@@ -160,21 +160,8 @@ def recipes_list(_: Context, recipes: str = "", json: bool = False) -> None:
     """The recipes, with their variants and hardware."""
 
 
-@verb()
-def recipes_show(
-    _: Context,
-    model: str = "",
-    hardware: str = "",
-    nodes: str = "",
-    variant: str = "",
-    strategy: str = "",
-    load_balancing: str = "",
-    ray: bool = False,
-    feature: str = "",
-    no_feature: str = "",
-    recipes: str = "",
-    json: bool = False,
-) -> None:
+@verb("model", "hardware", "nodes", "variant", "strategy", "load_balancing", "feature", "no_feature", "recipes")
+def recipes_show(_: Context, ray: bool = False, json: bool = False) -> None:
     """A recipe: the commands of every node for one choice, and what is contested, forbidden or refused in it."""
 
 
