@@ -8,6 +8,7 @@ from inventory.facts.gpu.amd_gpu import AmdAnswer, AmdGpu
 from inventory.facts.gpu.amd_smi import parse_amd_smi
 from inventory.facts.gpu.amd_text import parse_amd_text
 from inventory.facts.gpu.kfd import parse_gpu_links, parse_kfd
+from inventory.facts.gpu.paths import nic_links
 from inventory.facts.gpu.pci import AMD, PciDevice, gpus_of
 from inventory.facts.gpu.rocm_smi import parse_rocm_smi
 from inventory.facts.gpu.rocm_text import parse_rocm_text
@@ -30,7 +31,7 @@ def read_amd(answers: Answers, pci: tuple[PciDevice, ...], nodes: tuple[NumaNode
         devices=tuple(gpu_fact(index, one, on_bus, with_cpus) for index, one in enumerate(answer.gpus)),
         simulated=is_simulated(answers),
         hidden=tuple(one.address for one in gpus_of(AMD, pci) if "" not in shown and one.address not in shown),
-        links=gpu_links(answers, answer.gpus),
+        links=gpu_links(answers, answer.gpus) + nic_links(answers, [one.pci_address for one in answer.gpus], pci),
     )
 
 

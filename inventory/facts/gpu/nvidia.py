@@ -10,6 +10,7 @@ from inventory.facts.gpu.nvidia_gpu import NvidiaAnswer, NvidiaGpu
 from inventory.facts.gpu.nvidia_table import parse_table
 from inventory.facts.gpu.nvidia_text import parse_text
 from inventory.facts.gpu.nvidia_xml import parse_xml
+from inventory.facts.gpu.paths import nic_links
 from inventory.facts.gpu.pci import NVIDIA, PciDevice, gpus_of
 from inventory.facts.gpu.quantity import parse_count, parse_number, parse_switch, parse_yes, told
 from inventory.facts.gpu.topology import Affinity, Matrix, cpu_node, distances, parse_matrix
@@ -47,7 +48,9 @@ def read_nvidia(answers: Answers, pci: tuple[PciDevice, ...], nodes: tuple[NumaN
         ),
         simulated=is_simulated(answers),
         hidden=tuple(one.address for one in gpus_of(NVIDIA, pci) if "" not in shown and one.address not in shown),
-        links=distances(told_by_matrix) if len(told_by_matrix.gpus) == len(answer.gpus) else (),
+        links=distances(told_by_matrix)
+        if len(told_by_matrix.gpus) == len(answer.gpus)
+        else nic_links(answers, [one.pci_address for one in answer.gpus], pci),
     )
 
 

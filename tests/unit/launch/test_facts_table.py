@@ -32,7 +32,7 @@ def rows(answered: Answered) -> dict[str, dict[str, str]]:
         ("h200-hgx", {"gpus": "8x H200 140 GiB", "cores/2+N": "112/10", "numa": "2", "driver": "580.95.05"}),
         ("h200-hgx", {"nics": "8x 400G IB, 1x 25G RoCE (PXB)"}),
         ("dgx-spark", {"nics": "2x 200G RoCE (NODE)"}),
-        ("mi355x-8x", {"nics": "8x 400G RoCE"}),  # how far they are is not told
+        ("mi355x-8x", {"nics": "8x 400G RoCE (PIX)"}),
         ("l40s-4x", {"nics": "1x 50G, 2x 25G"}),
         ("gb200-tray", {"gpus": "4x GB200 185 GiB", "cores/2+N": "144/6", "numa": "2+4", "memory": "957 GiB"}),
         ("dgx-spark", {"gpus": "1x GB10", "cores/2+N": "20/3"}),
