@@ -73,6 +73,20 @@ class Gpus(_Data):
     devices: tuple[Device, ...]
 
 
+class Cards(_Data):
+    """AMD GPUs of one kind, as the kernel's own compute nodes (KFD) tell them: none of the vendor's tools is there.
+
+    `partitions`: the compute nodes of each card, which share its `memory_mib` and `compute_units`.
+    """
+
+    device_id: str
+    gfx_target_version: int
+    memory_mib: int
+    compute_units: int
+    partitions: int = 1
+    devices: tuple[Device, ...]
+
+
 class Nic(_Data):
     """A port for RDMA; `gpu`: the one that it shares a PCIe switch with; `cable`: something is at its other end."""
 
@@ -83,6 +97,7 @@ class Nic(_Data):
     link_layer: Literal["InfiniBand", "Ethernet"]
     rate: str
     cable: bool = True
+    pci_id: str = "15b3:1021"
 
 
 class Hardware(_Data):
@@ -92,6 +107,7 @@ class Hardware(_Data):
     nodes: tuple[Node, ...]
     empty_nodes: str = ""  # nodes without CPUs and memory
     gpus: Gpus | None = None
+    cards: Cards | None = None
     nics: tuple[Nic, ...] = ()
 
 

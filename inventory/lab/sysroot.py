@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from inventory.lab import kfd
 from inventory.lab.profile import Gpus, Hardware, Nic, Node
 
 Files = Iterator[tuple[str, str]]
 """Path below the sysroot, content."""
 
-MELLANOX, CONNECTX_7 = "0x15b3", "0x1021"
 GID_TYPES = {"InfiniBand": ("IB/RoCE v1",), "Ethernet": ("IB/RoCE v1", "RoCE v2")}
 NVIDIA, THREE_D_CONTROLLER = "0x10de", "0x030200"
+AMD, ACCELERATOR = "0x1002", "0x120000"
 
 
 def files(hardware: Hardware) -> Files:
@@ -21,6 +22,10 @@ def files(hardware: Hardware) -> Files:
     yield "proc/cpuinfo", f"{hardware.cpuinfo.rstrip()}\n\n"
     if hardware.gpus:
         yield from _gpus(hardware.gpus)
+    if hardware.cards:
+        yield from kfd.files(hardware.cards, [node for node in hardware.nodes if node.cpus])
+        for device in hardware.cards.devices:
+            yield from _pci(device.pci, ACCELERATOR, AMD, f"0x{hardware.cards.device_id}", device.node)
     for nic in hardware.nics:
         yield from _nic(nic)
 
@@ -90,7 +95,8 @@ def _gpus(gpus: Gpus) -> Files:
 
 def _nic(nic: Nic) -> Files:
     kind = "0x020700" if nic.link_layer == "InfiniBand" else "0x020000"
-    yield from _pci(nic.pci, kind, MELLANOX, CONNECTX_7, nic.node)
+    vendor, _, device = nic.pci_id.partition(":")
+    yield from _pci(nic.pci, kind, f"0x{vendor}", f"0x{device}", nic.node)
     top = f"sys/class/infiniband/{nic.name}"
     yield f"{top}/node_type", "1: CA\n"
     yield f"{top}/device/numa_node", f"{nic.node}\n"

@@ -53,6 +53,8 @@ def test_the_tree_shows_what_lies_where(trays: Lab) -> None:
         ("gb300", ("4x GB300 278 GiB", "2+4", "144/6", "4x 800G IB")),
         ("l40s", ("4x L40S 45 GiB", " 4 ", "64/6", "1x 25G RoCE")),
         ("h200", ("8x H200 140 GiB", " 2 ", "112/10", "8x 400G IB")),
+        ("mi355x", ("8x MI355X 288 GiB", " 2 ", "128/10", "8x 400G RoCE")),
+        ("mi300x-cpx", ("64x MI300X 24 GiB", " 2 ", "192/66")),
         ("dgx-spark", ("1x GB10 ", " 1 ", "20/3", "2x 200G RoCE (NODE)")),
     ],
 )

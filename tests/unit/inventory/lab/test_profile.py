@@ -6,6 +6,7 @@ from inventory.errors import BadInput, BringupError
 from inventory.lab import hardware, profile, sysroot
 from inventory.lab.profile import Hardware, Profile
 
+AMD = ("mi300x-cpx", "mi355x")
 SIMULATED = [name for name in profile.names() if profile.load(name).hardware]
 
 
@@ -16,7 +17,7 @@ def of(name: str) -> Hardware:
 
 
 def test_the_profiles_that_there_are() -> None:
-    assert profile.names() == ("broken-driver", "cpu", "dgx-spark", "few-cores", "gb200", "gb300", "h200", "l40s")
+    assert profile.names() == ("broken-driver", "cpu", "dgx-spark", "few-cores", "gb200", "gb300", "h200", "l40s", *AMD)
 
 
 def test_an_unknown_profile_names_the_known_ones() -> None:
@@ -37,11 +38,12 @@ def test_a_profile_agrees_with_itself(name: str) -> None:
     with_cpus = {node.id: sysroot.cpu_list(node.cpus) for node in told.nodes if node.cpus}
     without = {node.id for node in told.nodes if not node.cpus}
     assert sorted(cpu for cpus in with_cpus.values() for cpu in cpus) == sysroot.cpu_list(sysroot.all_cpus(told))
-    assert told.gpus is not None
-    assert {device.node for device in told.gpus.devices} | {nic.node for nic in told.nics} <= with_cpus.keys()
-    assert {device.own_node for device in told.gpus.devices} - {None} <= without
+    cards = told.gpus or told.cards
+    assert cards is not None
+    assert {device.node for device in cards.devices} | {nic.node for nic in told.nics} <= with_cpus.keys()
+    assert {device.own_node for device in cards.devices} - {None} <= without
     assert not set(sysroot.cpu_list(told.empty_nodes)) & (with_cpus.keys() | without)
-    addresses = [gpu.pci for gpu in told.gpus.devices] + [nic.pci for nic in told.nics]
+    addresses = [gpu.pci for gpu in cards.devices] + [nic.pci for nic in told.nics]
     assert len(set(addresses)) == len(addresses)
 
 
