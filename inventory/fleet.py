@@ -36,6 +36,10 @@ class Fleet:
     def state_dirs(self) -> dict[str, str]:
         return {name: host.state_dir for name, host in self.hosts.items()}
 
+    def reconnect(self) -> None:
+        """End all logins; the next question logs in anew."""
+        self._logins.close()
+
     def add(self, hosts: Sequence[Host]) -> None:
         """Take more hosts in."""
         self.hosts |= {host.name: host for host in hosts}

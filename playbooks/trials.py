@@ -67,6 +67,8 @@ def _between_hosts(fleet: Fleet, needs: Requirements, pair: PairTrial) -> tuple[
     listens = {one.host: pair.listen(one, needs) for one in needs.hosts}
     listening = _run(fleet, listens, pair.DEADLINE_S)
     try:
+        if getattr(pair, "RECONNECTS", False):
+            fleet.reconnect()
         connects = {one.host: pair.connect(one, needs, listening) for one in needs.hosts if one.host in listening}
         connected = _run(fleet, connects, pair.DEADLINE_S)
     finally:

@@ -18,7 +18,7 @@ WHY = "ranks that belong to a login end with it, or with the next restart of the
 USER = re.compile(r"/user\.slice/|/user-\d+\.slice|/session-[\w]+\.scope|/user@\d+\.service")
 FRAGILE = 255  # https://github.com/systemd/systemd/issues/43361: it loses user units in spite of linger
 _REQUIRED = "ranks in a system unit (root, or `sudo -n`), which no login ends"
-_REMEDY = f"{ON_HOST}sudo visudo -f /etc/sudoers.d/bringup; else: sudo loginctl enable-linger $USER, which is weaker"
+REMEDY = f"{ON_HOST}sudo visudo -f /etc/sudoers.d/bringup; else: sudo loginctl enable-linger $USER, which is weaker"
 
 
 def check(facts: HostFacts, _needs: HostRequirements) -> Finding:
@@ -40,11 +40,11 @@ def _in_login(facts: HostFacts, context: LaunchContext) -> Finding:
     session = facts.session if is_known(facts.session) else Session()
     observed = f"ranks run in {context.cgroup}, which belongs to the login; {settings(session)}"
     if session.kill_user_processes and not (session.linger and "/user@" in context.cgroup):
-        return Finding(ID, Status.FAIL, facts.host, f"{observed}: they end with it", _REQUIRED, _REMEDY)
+        return Finding(ID, Status.FAIL, facts.host, f"{observed}: they end with it", _REQUIRED, REMEDY)
     version = systemd_of(facts)
     if version is not None and version >= FRAGILE and "/user@" in context.cgroup:
         observed += f"; systemd {version} loses user units when it restarts its user manager"
-    return Finding(ID, Status.WARN, facts.host, observed, _REQUIRED, _REMEDY)
+    return Finding(ID, Status.WARN, facts.host, observed, _REQUIRED, REMEDY)
 
 
 def settings(session: Session) -> str:

@@ -11,6 +11,7 @@ from playbooks.checks.active import (
     os_quota,
     rt_docker_gpu,
     rt_import_smoke,
+    ssh_detach_survives,
     sto_deep_verify,
     sto_read_rate,
 )
@@ -27,5 +28,5 @@ HOST_TRIALS: tuple[HostTrial, ...] = (
     sto_read_rate,
     sto_deep_verify,
 )
-PAIR_TRIALS: tuple[PairTrial, ...] = (net_pair_tcp,)
+PAIR_TRIALS: tuple[PairTrial, ...] = (ssh_detach_survives, net_pair_tcp)
 ACTIVE: dict[str, ActiveCheck] = {check.ID: check for check in (*HOST_TRIALS, *PAIR_TRIALS)}
