@@ -54,7 +54,7 @@ HELP = {
     "config": "the config.json of a model on this machine, instead of the numbers that come with the recipe",
     "vllm": "vLLM version with an option schema here; default: each recipe's own, else the newest",
     "profile": "what it is tuned for: latency, throughput, long-context, agent or mixed; default: as the recipe is",
-    "lab_up.profile": "simulated hardware: cpu, gb200, h200, ...",
+    "lab_up.profile": "simulated hardware: cpu, gb200, h200, mi355x, dgx-spark, ...",
     "kv-cache-dtype": "how the cache of keys and values is stored: auto, fp8, nvfp4, ...; default: the recipe's",
     "quantization": "quantise a checkpoint in 16 bits while it is loaded: fp8_per_tensor, mxfp8, ...",
     "prefix-hash": "hash of cached prefixes: sha256 (default), sha256_cbor, xxhash, xxhash_cbor",
