@@ -100,9 +100,7 @@ def render(
     known = {"HEAD_IP": placement.head.address, "IFACE_NAME": node.interface}
     options, owned = without_owned(argv[3:])
     api_servers = api_server_count(argv, node, placement)
-    backend = owned.get("--distributed-executor-backend", "")
-    if backend and placement.hosts_per_rank == 1:  # else the placement writes it
-        options += ["--distributed-executor-backend", backend]
+    options += ["--distributed-executor-backend", _executor(owned, placement)]
     words = [*options, *parallel_words(node, placement), *_binding(node.pins)]
     words += _serving(node, placement, program, api_servers)
     return HostCommand(
@@ -125,6 +123,16 @@ def api_server_count(argv: Sequence[str], node: Node, placement: Placement) -> i
         return len(node.ranks)  # vLLM has one for each rank, and no other number
     _, owned = without_owned(argv[3:])
     return int(owned.get("--api-server-count", "0")) or node.api_servers or default_api_servers(node, placement)
+
+
+def _executor(owned: Mapping[str, str], placement: Placement) -> str:
+    """The recipe's executor, else vLLM's own choice (config/parallel.py), written out: it has changed between releases.
+
+    A rank over several hosts takes processes whatever the recipe says: on some platforms vLLM would look for Ray first.
+    """
+    workers = placement.tensor_parallel_size * placement.pipeline_parallel_size * placement.data_parallel_size
+    chosen = owned.get("--distributed-executor-backend") or ("mp" if workers > 1 else "uni")
+    return chosen if placement.hosts_per_rank == 1 else "mp"
 
 
 def is_api_server_count_said(argv: Sequence[str]) -> bool:
@@ -189,10 +197,9 @@ def _external(node: Node, placement: Placement) -> list[str]:
 
 
 def _spanning(node: Node, placement: Placement) -> list[str]:
-    """One rank over all hosts. The backend is written: on some platforms vLLM would look for Ray first."""
+    """One rank over all hosts."""
     words = ["--nnodes", str(placement.hosts_per_rank), "--node-rank", str(node.node_rank)]
     words += ["--master-addr", placement.head.address, "--master-port", str(placement.rpc_port)]
-    words += ["--distributed-executor-backend", "mp"]
     return words if node.serves else [*words, "--headless"]
 
 

@@ -87,7 +87,7 @@ OTHERWISE = {
 }
 WRITTEN_OUT = {  # what vLLM would take or infer by itself, and what a deployment needs on any model
     *("tensor_parallel_size", "data_parallel_size_local", "data_parallel_rpc_port", "data_parallel_address"),
-    *("served_model_name", "host", "port", "api_server_count"),
+    *("served_model_name", "host", "port", "api_server_count", "distributed_executor_backend"),
 }
 WHERE_IT_RUNS = {
     *("PATH", "LANG", "HOME", "XDG_CACHE_HOME", "VLLM_CACHE_ROOT", "HF_HUB_OFFLINE", "VLLM_NO_USAGE_STATS"),
