@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 from inventory.errors import BringupError, ChangeFailed, HostUnreachable, raise_all
 from playbooks.jobs import LOST, SAYS, follow_script, running_jobs_script, start_script
 from playbooks.phase_script import Event, phase_script
-from playbooks.plan import Change, Phase, Plan
+from playbooks.plan import Change, Phase, Plan, refusal_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -134,7 +134,7 @@ def _last(completed: Completed) -> str:
     return completed.stderr.decode(errors="replace").strip()[-400:].replace("\n", "\n    ")
 
 
-def _failure(host: str, ended: tuple[Event, Change, str], last_output: str, output: str) -> ChangeFailed:
+def _failure(host: str, ended: tuple[Event, Change, str], last_output: str, output: str) -> BringupError:
     event, change, detail = ended
     if event is Event.DRIFT:
         return ChangeFailed(
@@ -154,7 +154,11 @@ def _failure(host: str, ended: tuple[Event, Change, str], last_output: str, outp
             next_command=f"look at {output} on {host}",
             host=host,
         )
-    reason = "it ran out of time" if detail in {"124", "137"} else f"exit status {detail}"
+    status, _, named = detail.partition(" ")
+    refusal, what = refusal_of(named, change.refusals)
+    if refusal:
+        return refusal.error(ChangeFailed, host, what)
+    reason = "it ran out of time" if status in {"124", "137"} else f"exit status {status}"
     return ChangeFailed(
         f"{change.summary}: {reason}",
         id="change-failed",
