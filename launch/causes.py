@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from inventory.ranges import fold
-from playbooks.checks import CHECKS
+from playbooks.check import KNOWN
 from playbooks.finding import Finding, Status
 
 GRAVEST_FIRST = (Status.FAIL, Status.UNKNOWN, Status.WARN, Status.SKIP, Status.PASS)
@@ -31,11 +31,11 @@ class Cause:
 
     @property
     def priority(self) -> str:
-        return str(CHECKS[self.check].PRIORITY) if self.check in CHECKS else ""
+        return str(KNOWN[self.check].PRIORITY) if self.check in KNOWN else ""
 
     @property
     def why(self) -> str:
-        return CHECKS[self.check].WHY if self.check in CHECKS else ""
+        return KNOWN[self.check].WHY if self.check in KNOWN else ""
 
     @property
     def runbook(self) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -24,10 +24,14 @@ from launch.supervise import read_state
 from launch.survey import survey
 from launch.watch import watch
 from playbooks.apply import apply, finish_running_jobs
-from playbooks.check import blocking, run_checks
+from playbooks.check import blocking, decided, run_checks
+from playbooks.checks.active import ACTIVE
+from playbooks.checks.base import Priority
 from playbooks.control import locked, this_run
+from playbooks.finding import Status
 from playbooks.plan import FORMAT_VERSION, Change, Phase, Plan, changes_for, digest
 from playbooks.probes import PROBE_DEADLINE_S, probe_script, read_states
+from playbooks.trials import run_trials
 
 if TYPE_CHECKING:
     from inventory.facts.host import HostFacts
@@ -41,6 +45,11 @@ if TYPE_CHECKING:
     from launch.survey import Survey
     from playbooks.finding import Finding
     from playbooks.requirements import Requirements
+
+
+URGENT_TRIALS = frozenset(name for name, trial in ACTIVE.items() if trial.PRIORITY is Priority.P0)
+AFTER_INSTALLATION = frozenset({"rt.import_smoke", "rt.docker_gpu"})
+"""Trials of what the plan itself installs: tried once more when it is there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +109,27 @@ def carry_out(prepared: Prepared, fleet: Fleet, report: Report, again: Callable[
             prepared = again()
         make = partial(apply, prepared.plan, fleet, run=owner.run, state_dirs=fleet.state_dirs, progress=report)
         if not prepared.plan.empty:
+            with report.phase("Try"):
+                tried = _tried(prepared, fleet, report)
             with report.phase("Apply"):
                 make(phases=[phase for phase in Phase if phase is not Phase.START])
+            if later := {one.check for one in tried if one.status is Status.SKIP} & AFTER_INSTALLATION:
+                with report.phase("Try what was installed"):
+                    _tried(prepared, fleet, report, later)
         _start_and_prove(prepared, fleet, report, partial(make, phases=[Phase.START]))
     report.timings()
+
+
+def _tried(
+    prepared: Prepared, fleet: Fleet, report: Report, only: Collection[str] = URGENT_TRIALS
+) -> tuple[Finding, ...]:
+    """Packets between the hosts, CUDA, imports: what only trying tells. Raises `CheckFailed` for what forbids it."""
+    asked = prepared.request
+    told = run_trials(fleet, prepared.assembly.needs, only=only)
+    seen = decided(told, asked.accept_unknown, asked.overrides)
+    report.findings(seen, brief=True)
+    _refuse_blocked(seen)
+    return seen
 
 
 def _why(prepared: Prepared) -> str:

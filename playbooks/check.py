@@ -9,9 +9,13 @@ from difflib import get_close_matches
 from inventory.errors import BadInput, HostUnreachable, raise_all
 from inventory.facts.host import HostFacts
 from playbooks.checks import CHECKS, GANG_CHECKS, HOST_CHECKS, ssh_agent_keys, ssh_hostkey, ssh_reach
+from playbooks.checks.active import ACTIVE
 from playbooks.checks.base import Check, Priority
 from playbooks.finding import Finding, Status
 from playbooks.requirements import HostRequirements, Requirements
+
+KNOWN: Mapping[str, Check] = {**CHECKS, **ACTIVE}
+"""All that an operator can decide on."""
 
 
 def run_checks(
@@ -37,6 +41,13 @@ def run_checks(
         if gang_check.ID not in left_out:
             findings += _guarded(gang_check, "", lambda check=gang_check: check.check(facts, needs))  # type: ignore[misc]
     findings += [Finding(check, Status.SKIP, "", f"left out: {why}") for check, why in left_out.items()]
+    return decided(findings, accept_unknown, overrides)
+
+
+def decided(
+    findings: Iterable[Finding], accept_unknown: Collection[str], overrides: Mapping[str, str]
+) -> tuple[Finding, ...]:
+    """The findings after the operator's decisions, which stay visible in them."""
     return tuple(_decided(finding, accept_unknown, overrides) for finding in findings)
 
 
@@ -95,7 +106,7 @@ def _guarded(check: Check, host: str, run: Callable[[], tuple[Finding, ...]]) ->
         return (Finding(check.ID, Status.UNKNOWN, host, observed, "the check runs to its end", remedy),)
 
 
-def _decided(finding: Finding, accept_unknown: frozenset[str], overrides: Mapping[str, str]) -> Finding:
+def _decided(finding: Finding, accept_unknown: Collection[str], overrides: Mapping[str, str]) -> Finding:
     """The operator's decision on a finding, if there is one; it stays visible."""
     if finding.status is Status.UNKNOWN and finding.check in accept_unknown:
         return replace(finding, status=Status.WARN, observed=f"{finding.observed} (unknown, accepted)")
@@ -106,7 +117,7 @@ def _decided(finding: Finding, accept_unknown: frozenset[str], overrides: Mappin
 
 
 def _known_ids(accept_unknown: frozenset[str], overrides: Mapping[str, str]) -> None:
-    errors: list[BadInput] = [_no_such_check(name) for name in {*accept_unknown, *overrides} - CHECKS.keys()]
+    errors: list[BadInput] = [_no_such_check(name) for name in {*accept_unknown, *overrides} - KNOWN.keys()]
     errors += [
         BadInput(
             f"the override of {name} has no reason",
@@ -122,7 +133,7 @@ def _known_ids(accept_unknown: frozenset[str], overrides: Mapping[str, str]) -> 
 
 
 def _no_such_check(name: str) -> BadInput:
-    near = get_close_matches(name, CHECKS, n=1)
+    near = get_close_matches(name, KNOWN, n=1)
     return BadInput(
         f"there is no check {name!r}",
         id="unknown-check",

@@ -33,7 +33,7 @@ def check(  # noqa: PLR0913  (its flags)
     from launch import deploy as run
     from launch.catalogue import Catalogue
     from launch.causes import described
-    from playbooks.check import blocking, leave_out
+    from playbooks.check import blocking, decided, leave_out
 
     if active and replay:
         raise request.refused("active", "", "hosts: a bundle answers no packets")
@@ -49,7 +49,7 @@ def check(  # noqa: PLR0913  (its flags)
         needs, findings = run.checked(found, wanted, tuple(answered.hosts.values()), answered.facts(), left_out)
     if active:
         with report.phase("Try"):
-            findings = (*findings, *_tried(answered, needs, report))
+            findings = (*findings, *decided(_tried(answered, needs, report), wanted.accept_unknown, wanted.overrides))
     report.findings(findings)
     if json:
         print_json("findings", [described(one) for one in findings])
