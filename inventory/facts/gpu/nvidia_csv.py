@@ -15,7 +15,9 @@ UNCORRECTED = "ecc.errors.uncorrected.volatile.total"
 HEADS = ("clocks_event_reasons", "clocks_throttle_reasons")
 REASONS = tuple((name, f"{head}.{name}") for head in HEADS for name in SLOWDOWNS)
 LISTED = re.compile(r"(?m)^GPU \d{1,3}: (.+?) \(UUID: ([^)]+)\)[ \t]*$")
-HEADER = re.compile(r"\b(?:name|index|uuid|pci\.bus_id|memory\.total|[a-z_]+\.[a-z_.]+)\b")
+HEADER = re.compile(
+    r"\b(?:name|index|uuid|pid|gpu_[a-z_]+|driver_version|compute_cap|vbios_version|[a-z_]+\.[a-z_.]+)\b"
+)
 COLUMN = re.compile(r"[a-z][A-Za-z0-9_.]*(?: \[\S+\])?")
 NAME = re.compile(r"NVIDIA|GeForce|Tesla|Quadro|GRID|TITAN|RTX|GTX")
 SLICE = re.compile(r"(?m)^\s+MIG (\S+)\s+Device\s+\d+:")

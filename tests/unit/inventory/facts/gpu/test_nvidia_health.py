@@ -137,3 +137,9 @@ def test_columns_of_query_gpu() -> None:
         clock_max_mhz=1980,
         vbios="96.00",
     )
+
+
+def test_tables_of_other_columns() -> None:
+    assert parse_rows("gpu_index, pid, used_memory\n0, 22011, 13021 MiB\n")[0]["pid"] == "22011"
+    assert parse_rows("driver_version\n580.105.08\n") == [{"driver_version": "580.105.08"}]
+    assert parse_rows("0, None\n1, Reset\n") == []
