@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, TypeVar
 
 from inventory.facts.base import Maybe, Unknown, is_known
 from launch.remarks import remarks
 from launch.sizes import cpu_set, size
+from launch.tree import Branch
 
 if TYPE_CHECKING:
     from inventory.facts.host import (
@@ -33,25 +33,6 @@ if TYPE_CHECKING:
     )
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class Branch:
-    text: str
-    twigs: tuple[Branch, ...] = ()
-
-
-def draw(branch: Branch) -> Iterator[str]:
-    """The lines of a tree, its root first."""
-    yield branch.text
-    yield from _below(branch.twigs, "")
-
-
-def _below(twigs: Sequence[Branch], indent: str) -> Iterator[str]:
-    for twig in twigs:
-        last = twig is twigs[-1]
-        yield f"{indent}{'└─' if last else '├─'} {twig.text}"
-        yield from _below(twig.twigs, indent + ("   " if last else "│  "))
 
 
 def tree(facts: HostFacts) -> Branch:

@@ -51,7 +51,8 @@ def document(answered: Answered, facts: Mapping[str, HostFacts]) -> dict[str, ob
 
 def detail(answered: Answered, facts: Mapping[str, HostFacts]) -> Iterator[str]:
     """The tree of each host, and a line for each that did not answer."""
-    from launch.facts_tree import draw, tree
+    from launch.facts_tree import tree
+    from launch.tree import draw
 
     for host in answered.hosts:
         if host in facts:

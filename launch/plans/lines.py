@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from inventory.facts.cpulist import format_list
-from launch.placement import Binding
+from launch.plans.host_tree import tree
+from launch.plans.memory_bar import gb, legend
 from launch.resolve.words import shown
+from launch.tree import draw
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-    from launch.plans.document import Alternative, Gpu, Host, LaunchPlan, Memory
+    from launch.plans.document import Alternative, Host, LaunchPlan, Memory, MemoryPart
 
 
 def lines(plan: LaunchPlan) -> Iterator[str]:
@@ -19,7 +20,7 @@ def lines(plan: LaunchPlan) -> Iterator[str]:
     yield from memory_lines(plan.memory)
     for host in plan.hosts:
         yield ""
-        yield from _host(host)
+        yield from _host(host, plan.memory.parts)
     yield from _section("left out", (f"{name}: {why}" for name, why in plan.left_out))
     yield from _section("why", map(str, plan.reasons))
     yield from _section("alternatives", map(_alternative, plan.alternatives))
@@ -64,7 +65,7 @@ def memory_lines(memory: Memory) -> Iterator[str]:
     verdict = {True: "it fits", False: "it does not fit", None: "it may not fit"}[memory.fits]
     yield f"memory: {verdict}: {gb(memory.needed_bytes)} needed of {gb(memory.there_bytes)}, {memory.of}"
     if memory.parts:
-        yield "  a GPU: " + ", ".join(f"{part.name} {gb(part.bytes)}" for part in memory.parts)
+        yield "  a GPU: " + legend(memory.parts)
     if memory.kv_tokens is not None:
         most = "at most " if memory.is_bound else ""
         requests = f"; {memory.concurrency:g} requests of {memory.context:,} tokens" if memory.concurrency else ""
@@ -73,53 +74,11 @@ def memory_lines(memory: Memory) -> Iterator[str]:
         yield f"  unknown: {one}"
 
 
-def gb(size: int | None) -> str:
-    return "unknown" if size is None else f"{size / 1e9:,.1f} GB"
-
-
-def _host(host: Host) -> Iterator[str]:
-    ranks = ", ".join(str(rank.index) for rank in host.ranks)
-    yield f"{host.name} ({host.role}, node {host.node_rank}): rank(s) {ranks}; {host.address} on {host.interface}"
-    if host.urls:
-        yield f"  serves {' '.join(host.urls)}"
-    for node in host.numa:
-        cpus = format_list(node.cpus) if node.cpus else "none"
-        yield f"  NUMA node {node.id}: CPUs {cpus}; {gb(node.memory_bytes)}; NICs {', '.join(node.nics) or 'none'}"
-        yield from (f"    {_gpu(gpu, host)}" for gpu in host.gpus if gpu.numa_node == node.id)
-    placed = {node.id for node in host.numa}
-    yield from (f"  {_gpu(gpu, host)}" for gpu in host.gpus if gpu.numa_node not in placed)
-    yield f"  {_processes(host)}"
+def _host(host: Host, parts: Sequence[MemoryPart]) -> Iterator[str]:
+    """The tree, and below it what runs there, as it can be copied."""
+    yield from draw(tree(host, parts))
     yield from (f"  env {key}={value}" for key, value in host.env)
     yield "  " + shown(host.argv).replace("\n", "\n  ")
-
-
-def _gpu(gpu: Gpu, host: Host) -> str:
-    use = (
-        f"rank {gpu.rank}, worker {gpu.worker}{_cores(gpu, host)}" if gpu.rank is not None else f"unused: {gpu.unused}"
-    )
-    return f"GPU {gpu.index} {gpu.name} {gb(gpu.memory_bytes)}: {use}"
-
-
-def _cores(gpu: Gpu, host: Host) -> str:
-    """The cores of the worker on this GPU, where the plan gives it some."""
-    used = [index for rank in host.ranks for index in rank.gpus]
-    at = used.index(gpu.index)
-    return f", CPUs {format_list(host.pins.workers[at])}" if at < len(host.pins.workers) else ""
-
-
-def _processes(host: Host) -> str:
-    count = host.processes
-    parts = {
-        "API servers": count.api_servers,
-        "launcher": count.launchers,
-        "engine cores": count.engine_cores,
-        "workers": count.workers,
-        "coordinator": count.coordinators,
-    }
-    said = ", ".join(f"{number} {name}" for name, number in parts.items() if number)
-    cores = "unknown" if count.cores is None else str(count.cores)
-    binding = "" if host.pins.binding is Binding.NONE else f"; bound by {host.pins.binding}"
-    return f"processes: {said}; physical cores {cores}, least {count.least_cores} (2 + N){binding}"
 
 
 def _alternative(one: Alternative) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element, indent, tostring
 
-from launch.plans.lines import gb, sizes
+from launch.plans.lines import sizes
+from launch.plans.memory_bar import gb
 from launch.plans.picture import host as hosts
 from launch.plans.picture.shapes import FONT, INK, PAPER, PARTS, SOFT, box, cut, line, text, told
 

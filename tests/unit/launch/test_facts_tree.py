@@ -21,7 +21,8 @@ from inventory.facts.host import (
     Software,
     Weights,
 )
-from launch.facts_tree import Branch, draw, tree
+from launch.facts_tree import tree
+from launch.tree import Branch, draw
 from tests.answered import facts, fixture
 
 
