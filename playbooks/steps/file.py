@@ -2,36 +2,89 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from typing import Any, ClassVar, Literal
+
+from pydantic import model_validator
 
 from inventory.quoting import quote
-from playbooks.plan import ABSENT, Phase, Step
+from playbooks.entry import Account, At, Entry, FilePath, Mode, Text
+from playbooks.plan import ABSENT, Action, FileContent, Phase, Step
+from playbooks.steps.ownership import Ownership
+
+
+class File(Entry):
+    """A file of exactly this content, or none there (`absent`). `secret`: its content is not shown."""
+
+    PHASE: ClassVar[Phase] = Phase.CONFIGURE
+    kind: Literal["file", "template"]
+    path: FilePath
+    content: Text | None = None
+    absent: bool = False
+    mode: Mode = "0644"
+    owner: Account = "root"
+    group: Account = "root"
+    secret: bool = False
+
+    @model_validator(mode="after")
+    def _one_of_two(self) -> File:
+        if (self.content is None) != self.absent:
+            raise ValueError("either `content`, or `absent: true`")
+        return self
+
+    def step(self, at: At) -> Step:
+        if self.content is None:
+            return self.made(at, **_gone(self.path))
+        parts = file_parts(self.path, self.content, mode=self.mode, owner=self.owner, group=self.group)
+        return self.made(at, **parts, content=FileContent(self.path, self.content, self.secret))
 
 
 def file(path: str, content: str, *, mode: str, why: str, phase: Phase, sudo: bool = False) -> Step:
-    """A file of exactly `content` (UTF-8) and `mode` (four octal digits), replaced by rename; its folder is made.
+    """A file of exactly `content` (UTF-8) and `mode` (four octal digits), replaced by rename; its folder is made."""
+    return Step(id=f"file {path}", phase=phase, why=why, sudo=sudo, **file_parts(path, content, mode=mode))
+
+
+def file_parts(
+    path: str, content: str, *, mode: str, owner: str | None = None, group: str | None = None
+) -> dict[str, Any]:
+    """What a step about one file needs.
 
     The content travels as base64, so that no byte of it can mean anything to the shell.
     """
-    target, data = quote(path), content.encode()
-    sha256 = hashlib.sha256(data).hexdigest()
-    return Step(
-        id=f"file {path}",
-        phase=phase,
-        why=why,
-        probe=(
+    target, sha256 = quote(path), hashlib.sha256(content.encode()).hexdigest()
+    whose = Ownership(target, owner, group)
+    return {
+        "probe": (
             f"if [ -f {target} ] && [ ! -L {target} ]; then "
-            f"printf '%s %s' \"$(sha256sum < {target} | cut -d ' ' -f 1)\" \"$(stat -c %04a {target})\"; "
+            f"printf '%s %s' \"$(sha256sum < {target} | cut -d ' ' -f 1)\" "
+            f'"$(stat -c %04a -- {target})"{whose.probe}; '
             f"elif [ -e {target} ] || [ -L {target} ]; then printf other; else printf {ABSENT}; fi"
         ),
-        wanted=f"{sha256} {mode}",
-        script=(
-            f'mkdir -p -- "$(dirname -- {target})"\n'
-            f"new=$(mktemp {target}.XXXXXX)\n"
-            "trap 'rm -f -- \"$new\"' EXIT\n"
-            f"base64 -d > \"$new\" <<'END'\n{base64.encodebytes(data).decode()}END\n"
-            f'chmod {quote(mode)} -- "$new"\n'
-            f'mv -f -- "$new" {target}\n'
-        ),
-        summary=f"write {path}",
-        sudo=sudo,
+        "wanted": f"{sha256} {mode}{whose.wanted}",
+        "script": write(path, content, mode, whose),
+        "summary": f"write {path}",
+    }
+
+
+def write(path: str, content: str, mode: str, whose: Ownership) -> str:
+    """The script that puts the file in its place by rename: nobody sees half of it."""
+    target = quote(path)
+    return (
+        f'mkdir -p -- "$(dirname -- {target})"\n'
+        f"new=$(mktemp {target}.XXXXXX)\n"
+        "trap 'rm -f -- \"$new\"' EXIT\n"
+        f"base64 -d > \"$new\" <<'END'\n{base64.encodebytes(content.encode()).decode()}END\n"
+        f'{whose.script(chr(34) + "$new" + chr(34))}chmod {quote(mode)} -- "$new"\n'
+        f'mv -fT -- "$new" {target}\n'
     )
+
+
+def _gone(path: str) -> dict[str, Any]:
+    target = quote(path)
+    return {
+        "probe": f"if [ -e {target} ] || [ -L {target} ]; then printf there; else printf {ABSENT}; fi",
+        "wanted": ABSENT,
+        "script": f"rm -f -- {target}\n",
+        "summary": f"remove {path}",
+        "action": Action.DELETE,
+        "content": FileContent(path, None),
+    }

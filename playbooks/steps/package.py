@@ -1,0 +1,95 @@
+"""Packages of the distribution in exact versions, held against upgrades: apt on Debian's family, dnf on RHEL's."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal, TypeAlias
+
+from pydantic import Field
+
+from inventory.quoting import quote, quote_all
+from playbooks.entry import At, Entry, Text, matching, shell
+from playbooks.plan import Phase, Refusal, Step
+
+Name: TypeAlias = Annotated[str, matching(r"[A-Za-z0-9][A-Za-z0-9+._-]*(:[a-z0-9]+)?", "the name of a package")]
+Version: TypeAlias = Annotated[Text, matching(r"[A-Za-z0-9][A-Za-z0-9.+~:_^-]*", "a version as the index writes it")]
+WAIT_S = 600
+REFUSALS = (
+    Refusal(
+        id="package-held",
+        message="somebody holds a package in another version",
+        required="the planned version, or no hold on it",
+        next_command="ssh HOST 'apt-mark showhold'  # and ask who holds it, and why",
+    ),
+    Refusal(
+        id="package-manager-broken",
+        message="an earlier installation of packages was left half done",
+        required="packages that are all configured",
+        next_command="ssh -t HOST 'sudo dpkg --configure -a && sudo apt-get -f install'",
+    ),
+    Refusal(
+        id="package-manager-locked",
+        message="another program has held the package manager for too long",
+        required=f"the package manager free within {WAIT_S} s",
+        next_command="ssh HOST 'ps -ef | grep -E \"apt|dpkg|dnf|unattended\"'  # wait for it, never kill it",
+    ),
+    Refusal(
+        id="package-version-missing",
+        message="no configured repository has this version",
+        required="the planned version in an index of the host",
+        next_command="ssh HOST 'apt-cache policy | head -40'  # or a mirror that still has it",
+    ),
+    Refusal(
+        id="package-conflict",
+        message="the packages could not be installed without removing others",
+        required="no package that has to go",
+        next_command="ssh HOST 'apt-get -s install ...'  # the output says which",
+    ),
+    Refusal(
+        id="package-no-space",
+        message="the disk is too full for the packages",
+        required="room for them below /usr and /var",
+        next_command="ssh HOST 'df -h / /usr /var /boot; sudo apt-get clean'",
+    ),
+    Refusal(
+        id="no-package-manager",
+        message="this host has neither apt nor dnf",
+        required="a system of Debian's or RHEL's family",
+        next_command="invoke probe --hosts HOST --host-detail",
+    ),
+    Refusal(
+        id="versionlock-missing",
+        message="dnf cannot hold a version here",
+        required="the versionlock plugin of dnf",
+        next_command="ssh -t HOST 'sudo dnf install python3-dnf-plugin-versionlock'",
+    ),
+)
+
+
+class Package(Entry):
+    """`packages`: name to version, None: any. `hold`: upgrades leave them alone. `removes`: others may have to go."""
+
+    PHASE: ClassVar[Phase] = Phase.INSTALL
+    kind: Literal["package"]
+    packages: Annotated[dict[Name, Version | None], Field(min_length=1)]
+    hold: bool = False
+    removes: bool = False
+    seconds: Annotated[int, Field(ge=60, le=14400)] = 3600
+
+    def step(self, at: At) -> Step:
+        words = [word for name, version in self.packages.items() for word in (name, version or "*")]
+        begin = (
+            f"{shell('package')}\n"
+            f"hold={'yes' if self.hold else 'no'} removes={'yes' if self.removes else 'no'} wait_s={WAIT_S}\n"
+            f"holds={quote(at.state_dir)}/holds\nset -- {quote_all(words)}\n"
+        )
+        mark = "+held" if self.hold else ""
+        said = ", ".join(f"{name} {version}" if version else name for name, version in self.packages.items())
+        return self.made(
+            at,
+            probe=f'{begin}packages_state "$@"',
+            wanted=" ".join(f"{name}={version or 'installed'}{mark}" for name, version in self.packages.items()),
+            script=f'{begin}install_packages "$@"\n',
+            summary=f"install {said}" + (", held" if self.hold else ""),
+            deadline_s=float(self.seconds),
+            refusals=REFUSALS,
+        )

@@ -1,0 +1,121 @@
+"""Named values that an entry may have in its texts, as `{{name}}`: a closed list of facts, and the playbook's settings.
+
+A name that is none of them is refused when the playbook is read; a value that is unknown on a host when it is planned.
+Other braces, `{{.Server}}` or `{{ name }}`, are text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from inventory.facts.base import Maybe, Unknown, Why, is_known
+from playbooks.checks.base import ranges
+from playbooks.entry import Entry
+from playbooks.situation import DEBIAN_NAMES, NOT_PLANNED, Situation
+
+E = TypeVar("E", bound=Entry)
+NAME = re.compile(r"\{\{([a-z][a-z0-9_]*)\}\}")
+
+
+class ValueUnknown(Exception):
+    """A value that no fact tells on this host."""
+
+    def __init__(self, name: str, reason: Unknown) -> None:
+        super().__init__(f"{name}: {reason}")
+        self.name = name
+        self.reason = reason
+
+
+def _system(part: str) -> Callable[[Situation], Maybe[str]]:
+    return lambda at: str(getattr(at.facts.system, part)) if is_known(at.facts.system) else at.facts.system
+
+
+def _debian_arch(at: Situation) -> Maybe[str]:
+    if not is_known(at.architecture):
+        return at.architecture
+    return DEBIAN_NAMES.get(at.architecture, at.architecture)
+
+
+def _driver(at: Situation) -> Maybe[str]:
+    if not is_known(at.facts.gpus):
+        return at.facts.gpus
+    return at.facts.gpus.driver or Unknown(Why.EMPTY, "no driver is loaded")
+
+
+def _addresses(at: Situation) -> Maybe[str]:
+    """Of all hosts of the launch, one a line."""
+    if at.needs is None:
+        return NOT_PLANNED
+    found = [one.address for one in at.needs.hosts]
+    return "\n".join(map(str, found)) if all(found) else Unknown(Why.EMPTY, "an address of a host is not known")
+
+
+def _reserved_ports(at: Situation) -> Maybe[str]:
+    """What is reserved already, by whomever, and the fixed ports of the launch."""
+    if at.needs is None:
+        return NOT_PLANNED
+    if not is_known(at.facts.network):
+        return at.facts.network
+    ours = next((one.ports for one in at.needs.hosts if one.host == at.facts.host), ())
+    there = {port for first, last in at.facts.network.reserved_ports for port in range(first, last + 1)}
+    return ranges(there | set(ours))
+
+
+VALUES: Mapping[str, Callable[[Situation], Maybe[str]]] = {
+    "kernel": _system("kernel"),
+    "login_user": _system("user"),
+    "os_id": _system("id"),
+    "os_version": _system("version"),
+    "arch": _system("architecture"),
+    "debian_arch": _debian_arch,
+    "driver_version": _driver,
+    "host_addresses": _addresses,
+    "reserved_ports": _reserved_ports,
+}
+
+
+def named(entry: Entry) -> frozenset[str]:
+    """The names that stand in the entry's texts."""
+    return frozenset(name for text in _texts(entry.model_dump()) for name in NAME.findall(text))
+
+
+def filled(entry: E, at: Situation) -> E:
+    """The entry with its values; itself where it has none. Raises `ValueUnknown`, pydantic's error for one unfit."""
+    if not named(entry):
+        return entry
+    return type(entry).model_validate(_filled(entry.model_dump(), at))
+
+
+def given(entry: E, settings: Mapping[str, str]) -> E:
+    """The entry with those of its values that are settings."""
+    if not named(entry) & settings.keys():
+        return entry
+    return type(entry).model_validate(_replaced(entry.model_dump(), settings))
+
+
+def _filled(data: Any, at: Situation) -> Any:  # noqa: ANN401  (any data of a model)
+    values: dict[str, str] = {}
+    for name in {name for text in _texts(data) for name in NAME.findall(text)}:
+        value = at.settings[name] if name in at.settings else VALUES[name](at)
+        if isinstance(value, Unknown):
+            raise ValueUnknown(name, value)
+        values[name] = value
+    return _replaced(data, values)
+
+
+def _texts(data: object) -> list[str]:
+    if isinstance(data, str):
+        return [data]
+    if isinstance(data, Mapping):
+        return [text for pair in data.items() for part in pair for text in _texts(part)]
+    return [text for part in data for text in _texts(part)] if isinstance(data, (list, tuple)) else []
+
+
+def _replaced(data: Any, values: Mapping[str, str]) -> Any:  # noqa: ANN401
+    if isinstance(data, str):
+        return NAME.sub(lambda found: values.get(found[1], found[0]), data)
+    if isinstance(data, Mapping):
+        return {_replaced(key, values): _replaced(value, values) for key, value in data.items()}
+    return type(data)(_replaced(part, values) for part in data) if isinstance(data, (list, tuple)) else data
