@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from inventory.errors import BringupError, CheckFailed, raise_all
+from playbooks.cargo import Cargo
 from playbooks.finding import Finding
 
 FORMAT_VERSION = 1
@@ -100,6 +101,7 @@ class Step:
     follows: tuple[str, ...] = ()
     satisfies: tuple[str, ...] = ()
     content: FileContent | None = None
+    cargo: Cargo | None = None  # what the control machine gives to it before it is run
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +129,7 @@ class Change:
     depends_on: tuple[str, ...] = ()
     satisfies: tuple[str, ...] = ()
     content: FileContent | None = None
+    cargo: Cargo | None = None  # what the control machine gives to it before it is run
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,6 +206,7 @@ def _change(host: str, step: Step, state: str, depends_on: tuple[str, ...]) -> C
         depends_on=depends_on,
         satisfies=step.satisfies,
         content=step.content,
+        cargo=step.cargo,
     )
 
 

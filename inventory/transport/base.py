@@ -6,7 +6,7 @@ All run the same framed text (`framing.py`), so login noise, lost connections an
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -49,6 +49,12 @@ class Transport(Protocol):
 
     def put(self, data: bytes, path: str, *, mode: int = 0o600) -> None:
         """Write `data` to the absolute `path` by a temporary file and rename; the folder must exist."""
+
+    def append(self, pieces: Iterable[bytes], path: str, *, deadline_s: float) -> None:
+        """Add `pieces` to the end of the absolute `path` as a stream, which is what large files take.
+
+        Nothing is verified here: whoever sends them asks afterwards how much came, and for its sum.
+        """
 
     def get(self, path: str) -> bytes:
         """Read the absolute `path`; a missing file raises `FileNotFoundError`."""

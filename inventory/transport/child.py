@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import selectors
 import subprocess
+import time
 from typing import IO, TYPE_CHECKING
 
 from inventory.transport.exchange import DEADLINE, Ending, Exchange
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
 CHUNK = 65536
 POLL_S = 0.2
 EXIT_WAIT_S = 0.5
+STALLED_S = 60.0
+"""Seconds after which a stream that takes nothing is given up."""
 
 
 def start(argv: Sequence[str]) -> subprocess.Popen[bytes]:
@@ -43,6 +47,34 @@ def converse(process: subprocess.Popen[bytes], exchange: Exchange) -> Ending:
     finally:
         pipes.close()
     return Ending("complete") if exchange.done else _ending(process)
+
+
+def pour(process: subprocess.Popen[bytes], pieces: Iterable[bytes], *, deadline_s: float) -> None:
+    """Write `pieces` to the stdin of `process` and await its end. Raises `TimeoutError` or `OSError`."""
+    until = time.monotonic() + deadline_s
+    assert process.stdin  # noqa: S101  (`start` made it)
+    os.set_blocking(process.stdin.fileno(), False)
+    with selectors.DefaultSelector() as selector:
+        selector.register(process.stdin, selectors.EVENT_WRITE)
+        for piece in pieces:
+            rest = memoryview(piece)
+            while rest:
+                if not selector.select(min(STALLED_S, max(0.0, until - time.monotonic()))):
+                    raise TimeoutError("nothing was taken any more")
+                rest = rest[os.write(process.stdin.fileno(), rest) :]
+    process.stdin.close()
+    try:
+        process.wait(max(1.0, min(STALLED_S, until - time.monotonic())))
+    except subprocess.TimeoutExpired:
+        raise TimeoutError("the end of the stream was not answered") from None
+
+
+def close(process: subprocess.Popen[bytes]) -> None:
+    """Close our ends of its pipes."""
+    for pipe in (process.stdin, process.stdout, process.stderr):
+        if pipe is not None:
+            with contextlib.suppress(OSError):
+                pipe.close()
 
 
 def _ending(process: subprocess.Popen[bytes]) -> Ending:

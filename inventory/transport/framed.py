@@ -11,9 +11,12 @@ from inventory.transport import filescripts
 from inventory.transport.exchange import Ending, Exchange
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from inventory.sshconfig import SshOptions
     from inventory.transport.base import Completed, Stream
 
+_APPEND = 'umask 077; exec cat >>"$0"'
 _log = logging.getLogger("bringup.transport")
 
 
@@ -49,6 +52,15 @@ class FramedTransport(ABC):
     @abstractmethod
     def _converse(self, exchange: Exchange) -> Ending:
         """Carry `exchange` until it is done, the session ends or its time is up; tell how it ended."""
+
+    @abstractmethod
+    def _pour(self, command: str, pieces: Iterable[bytes], *, deadline_s: float) -> None:
+        """Run `command` by the login shell with `pieces` as its stdin; raises `HostUnreachable` when it is cut off."""
+
+    def append(self, pieces: Iterable[bytes], path: str, *, deadline_s: float) -> None:
+        """Not by a framed script: /bin/sh reads those byte by byte."""
+        self.open()
+        self._pour(f"exec /bin/sh -c {quote(_APPEND)} {quote(path)}", pieces, deadline_s=deadline_s)
 
     def run(self, script: str, *, timeout: float, sudo: bool = False, on_stdout: Stream | None = None) -> Completed:
         self.open()

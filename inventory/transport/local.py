@@ -11,9 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from inventory.transport import child
+from inventory.transport.exchange import connection_lost
 from inventory.transport.framed import FramedTransport
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from inventory.transport.exchange import Ending, Exchange
 
 
@@ -43,6 +46,21 @@ class LocalTransport(FramedTransport):
                 _kill_session(process.pid)
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(child.EXIT_WAIT_S)
+            with self._lock:
+                self._running.discard(process)
+
+    def _pour(self, command: str, pieces: Iterable[bytes], *, deadline_s: float) -> None:
+        process = child.start(["/bin/sh", "-c", command])
+        with self._lock:
+            self._running.add(process)
+        try:
+            child.pour(process, pieces, deadline_s=deadline_s)
+        except OSError as error:
+            raise connection_lost(self._host, f"a stream of data was cut off: {error}") from None
+        finally:
+            _kill_session(process.pid)
+            process.wait()
+            child.close(process)
             with self._lock:
                 self._running.discard(process)
 

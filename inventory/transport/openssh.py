@@ -22,7 +22,7 @@ from inventory.transport.sshfailure import explain
 from inventory.transport.strictconfig import strict_arguments
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from inventory.sshconfig import SshOptions
 
@@ -118,6 +118,16 @@ class OpensshTransport(FramedTransport):
         if ending.lost:
             self._end_master(folder)
         return ending
+
+    def _pour(self, command: str, pieces: Iterable[bytes], *, deadline_s: float) -> None:
+        process = child.start([*self._ssh(self._place(), "-o", "ControlMaster=no"), command])
+        try:
+            with self._tracked(process):
+                child.pour(process, pieces, deadline_s=deadline_s)
+        except OSError as error:
+            raise connection_lost(self._host, f"a stream of data was cut off: {error}") from None
+        finally:
+            child.close(process)
 
     @contextlib.contextmanager
     def _tracked(self, process: subprocess.Popen[bytes]) -> Iterator[None]:

@@ -12,6 +12,8 @@ from inventory.transport import filescripts
 from inventory.transport.base import Completed
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from inventory.transport.base import Stream
 
 FORMAT_VERSION = 1
@@ -42,6 +44,10 @@ class ReplayTransport:
 
     def put(self, data: bytes, path: str, *, mode: int = 0o600) -> None:
         raise self._refused(f"writing {path} ({len(data)} bytes, mode {mode:o}): saved answers cannot change")
+
+    def append(self, pieces: Iterable[bytes], path: str, *, deadline_s: float) -> None:
+        del pieces
+        raise self._refused(f"writing {path} (within {deadline_s:g} s): saved answers cannot change")
 
     def get(self, path: str) -> bytes:
         completed = self.run(filescripts.get_script(path), timeout=filescripts.CHUNK_DEADLINE_S)

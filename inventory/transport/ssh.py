@@ -26,7 +26,7 @@ from inventory.transport.tcp import Dialler
 from inventory.transport.unreachable import unreachable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from inventory.sshconfig import SshOptions
 
@@ -41,6 +41,7 @@ ALIVE_S = 10
 """Keeps firewalls from forgetting us, and gives TCP something that a dead host does not acknowledge."""
 
 CHUNK = 65536
+STALLED_S = 60.0
 POLL_S = 0.2
 COMMAND = "/bin/sh -s"
 
@@ -153,6 +154,22 @@ class SshTransport(FramedTransport):
         if ending.lost:
             self._drop()
         return ending
+
+    def _pour(self, command: str, pieces: Iterable[bytes], *, deadline_s: float) -> None:
+        connection = self._connections[-1]
+        with _hung_up_after(deadline_s, self._dialler) as late:
+            try:
+                with connection.transport.open_session() as channel:
+                    channel.settimeout(STALLED_S)
+                    channel.exec_command(command)
+                    for piece in pieces:
+                        channel.sendall(piece)
+                    channel.shutdown_write()
+                    channel.status_event.wait(STALLED_S)
+            except (paramiko.SSHException, OSError, EOFError) as error:
+                words = f"it did not end within {deadline_s:g} s" if late.is_set() else _words(error)
+                self._drop()
+                raise connection_lost(self._host, f"a stream of data was cut off: {words}") from None
 
 
 def _is_up(connection: fabric.Connection) -> bool:

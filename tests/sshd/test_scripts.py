@@ -195,3 +195,9 @@ def test_after_close_nothing_runs(shared_server: Server, login: Callable[..., Fr
     transport.close()
     with pytest.raises(HostUnreachable, match="closed on this side"):
         transport.run("true", timeout=5)
+
+
+def test_a_stream_of_data_arrives_as_it_is(transport: FramedTransport, tmp_path: Path) -> None:
+    piece = os.urandom(1 << 20) + b"'; touch /tmp/never\n"
+    transport.append(iter([piece] * 8), f"{tmp_path}/it's a file", deadline_s=60)
+    assert (tmp_path / "it's a file").read_bytes() == piece * 8
