@@ -91,8 +91,9 @@ def with_rows(gpu: Gpu, rows: list[dict[str, str]]) -> Gpu:
         if "pid" in row
     )
     processes = gpu.processes + tuple(one for one in held if one)
-    health = told.health if "gpu_recovery_action" in table or "name" in table else gpu.health
-    return replace(told, health=health, processes=processes)
+    if gpu.pci_address:  # a fuller answer is there already
+        return replace(gpu, processes=processes)
+    return replace(told, processes=processes)
 
 
 def _remapped(files: Files, _: HostFacts) -> Mapping[str, Any]:
