@@ -63,6 +63,8 @@ def _explain_one(document: Document, where: Where, details: list[ErrorDetails], 
     first = details[0]
     if first["type"] == "extra_forbidden":
         return _unknown_key(document, where, model)
+    if first["type"] in {"union_tag_invalid", "union_tag_not_found"}:
+        return _no_branch(document, where, first)
     if first["type"] == "missing":
         return _missing_key(document, where, str(first["loc"][-1]))
     if first["loc"] and first["loc"][-1] == "[key]":
@@ -86,7 +88,7 @@ def _explain_one(document: Document, where: Where, details: list[ErrorDetails], 
 
 
 def _unknown_key(document: Document, where: Where, model: object) -> BringupError:
-    known = sorted(keys_at(model, where[:-1]))
+    known = sorted(keys_at(model, where[:-1], _value(document, where[:-1])))
     word = str(where[-1])
     return document.error(
         where,
@@ -104,6 +106,21 @@ def _missing_key(document: Document, where: Where, name: str) -> BringupError:
         f"the file is empty, {name} is missing" if empty else f"the key {name} is missing",
         observed=f"no {name} in {_name(where)}",
         required=f"the key {name}",
+    )
+
+
+def _no_branch(document: Document, where: Where, one: ErrorDetails) -> BringupError:
+    """A word decides what a mapping may hold, and is none of those that there are."""
+    key = re.findall(r"(?:discriminator|using) '(\w+)'", one["msg"])[-1]
+    if one["type"] == "union_tag_not_found":
+        return _missing_key(document, where, key)
+    words = re.findall(_QUOTED, one["msg"].rpartition("expected tags:")[2])
+    seen = short(str(_value(document, (*where, key))))
+    return document.error(
+        (*where, key),
+        f"{_name((*where, key))} cannot be {seen}{did_you_mean(seen, words)}",
+        observed=seen,
+        required=f"one of {', '.join(words)}",
     )
 
 

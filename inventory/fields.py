@@ -4,19 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from types import UnionType
-from typing import Annotated, Any, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel
 
 
-def keys_at(model: object, where: tuple[str | int, ...]) -> set[str]:
-    """All keys that the models possible at `where` know."""
-    return {
-        field.alias or name
-        for one in types_at(model, where)
-        if _is_model(one)
-        for name, field in one.model_fields.items()
-    }
+def keys_at(model: object, where: tuple[str | int, ...], data: object = None) -> set[str]:
+    """All keys that the models possible at `where` know; of those that differ by a word, what `data` there says."""
+    models = [one for one in types_at(model, where) if _is_model(one)]
+    fitting = [one for one in models if _may_be(one, data)]
+    return {field.alias or name for one in fitting or models for name, field in one.model_fields.items()}
+
+
+def _may_be(model: type[BaseModel], data: object) -> bool:
+    """Whether no field of `model` that must be one of some words is another one in `data`."""
+    if not isinstance(data, Mapping):
+        return True
+    words = {name: field.annotation for name, field in model.model_fields.items() if field.is_required()}
+    return all(
+        data[name] in get_args(kind) for name, kind in words.items() if get_origin(kind) is Literal and name in data
+    )
 
 
 def types_at(model: object, where: tuple[str | int, ...]) -> list[Any]:

@@ -17,7 +17,8 @@ from playbooks.situation import NOT_PLANNED, Situation
 
 
 def _listed(value: object) -> object:
-    return [value] if isinstance(value, str) else value
+    # A tuple: strict reading takes no list for one once this has looked at it.
+    return (value,) if isinstance(value, str) else tuple(value) if isinstance(value, list) else value
 
 
 Gpu: TypeAlias = Literal["nvidia", "amd", "none"]

@@ -89,6 +89,7 @@ class Asked:
     seconds: int = 20
     opinion: bool = False
     pythons: tuple[str, ...] = ()
+    only: frozenset[str] = frozenset()  # sections; none: all
 
     def __post_init__(self) -> None:
         for path in (self.state_dir, *self.paths, *self.pythons):
@@ -102,7 +103,8 @@ class Asked:
 
     @property
     def sections(self) -> tuple[tuple[str, float], ...]:
-        return (*SECTIONS, OPINION) if self.opinion else SECTIONS
+        asked = (*SECTIONS, OPINION) if self.opinion else SECTIONS
+        return tuple(one for one in asked if not self.only or one[0] in self.only)
 
     @property
     def all_paths(self) -> tuple[str, ...]:
