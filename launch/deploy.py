@@ -20,10 +20,11 @@ from launch.gang import STOPPED, states_ahead
 from launch.gather import gather_all
 from launch.memory.show import numbers
 from launch.outline import launched
+from launch.reattach import jobs_finished
 from launch.supervise import read_state
 from launch.survey import survey
 from launch.watch import watch
-from playbooks.apply import apply, finish_running_jobs
+from playbooks.apply import apply
 from playbooks.check import blocking, decided, run_checks
 from playbooks.checks.active import ACTIVE
 from playbooks.checks.base import Priority
@@ -105,9 +106,11 @@ def carry_out(prepared: Prepared, fleet: Fleet, report: Report, again: Callable[
     """
     owner = this_run(_why(prepared))
     with locked(fleet, prepared.plan.hosts, owner, fleet.state_dirs):
-        if _jobs_finished(fleet, report):
+        if jobs_finished(fleet, report):
             prepared = again()
-        make = partial(apply, prepared.plan, fleet, run=owner.run, state_dirs=fleet.state_dirs, progress=report)
+        make = partial(
+            apply, prepared.plan, fleet, run=owner.run, state_dirs=fleet.state_dirs, progress=report, owner=owner
+        )
         if not prepared.plan.empty:
             with report.phase("Try"):
                 tried = _tried(prepared, fleet, report)
@@ -138,21 +141,6 @@ def _why(prepared: Prepared) -> str:
     notes = [f"overriding {check} because {reason!r}" for check, reason in asked.overrides.items()]
     notes += [f"accepting unknown {check}" for check in sorted(asked.accept_unknown)]
     return "; ".join([f"deploy {prepared.assembly.gang.name}", *notes])
-
-
-def _jobs_finished(fleet: Fleet, report: Report) -> bool:
-    """Wait for jobs of an earlier run that still go on; tell whether there were any."""
-    found: list[str] = []
-
-    def one(transport: Transport) -> None:
-        def told(job: str) -> None:
-            found.append(job)
-            report.say(f"{transport.host}: job {job} of an earlier run still goes on: waiting for it", style="yellow")
-
-        finish_running_jobs(transport, state_dir=fleet.state_dirs[transport.host], told=told)
-
-    raise_all([outcome for outcome in fleet.each(one).values() if isinstance(outcome, BringupError)])
-    return bool(found)
 
 
 def _start_and_prove(prepared: Prepared, fleet: Fleet, report: Report, start: Callable[[], None]) -> None:

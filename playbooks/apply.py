@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Protocol
 
 from inventory.errors import BringupError, ChangeFailed, HostUnreachable, raise_all
-from playbooks.jobs import LOST, SAYS, follow_script, running_jobs_script, start_script
+from playbooks.joblist import Follower, Job, about, read_jobs
+from playbooks.jobs import LOST, SAYS, follow_script, listed_jobs_script, start_script
 from playbooks.phase_script import Event, phase_script
 from playbooks.plan import Change, Phase, Plan, refusal_of
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from inventory.fleet import Fleet
     from inventory.transport.base import Completed, Transport
+    from playbooks.lock import Owner
 
 
 class Progress(Protocol):
@@ -42,8 +44,12 @@ def apply(
     state_dirs: Mapping[str, str],
     progress: Progress,
     phases: Sequence[Phase] = tuple(Phase),
+    owner: Owner | None = None,
 ) -> None:
-    """Make the changes of `plan`, phase by phase. Raises `ChangeFailed` or `HostUnreachable`, or several."""
+    """Make the changes of `plan`, phase by phase. Raises `ChangeFailed` or `HostUnreachable`, or several.
+
+    `owner`: who is told by the jobs that this starts.
+    """
     for phase in phases:
         hosts = tuple(host for host in plan.hosts if plan.of(host, phase))
         if not hosts:
@@ -51,28 +57,36 @@ def apply(
 
         def one(transport: Transport, phase: Phase = phase) -> None:
             changes = plan.of(transport.host, phase)
-            _apply_on(transport, changes, f"{run}-{phase}", state_dirs[transport.host], progress)
+            job = Job(f"{run}-{phase}", state_dirs[transport.host], about(owner, phase, changes))
+            _apply_on(transport, changes, job, progress)
 
         outcomes = fleet.each(one, hosts)
         raise_all([outcome for outcome in outcomes.values() if isinstance(outcome, BringupError)])
 
 
-def finish_running_jobs(transport: Transport, *, state_dir: str, told: Callable[[str], None]) -> None:
-    """Wait for jobs that an earlier run left running on this host; what they did is seen by the next probe."""
-    listed = transport.run(running_jobs_script(state_dir=state_dir), timeout=20)
-    for job in listed.text.split():
-        told(job)
-        transport.run(follow_script(job, state_dir=state_dir), timeout=24 * 3600)
+def finish_running_jobs(transport: Transport, *, state_dir: str, told: Callable[[str], None]) -> int:
+    """Follow jobs that an earlier run left running on this host to their ends, and count them.
+
+    `told` hears how each goes on; what they did is seen by the next probe.
+    """
+    listed = transport.run(listed_jobs_script(state_dir=state_dir), timeout=20)
+    running = [job for job in read_jobs(transport.host, listed.text) if job.state == "running"]
+    for job in running:
+        whose = f" of {job.user}@{job.control}" if job.user else ""
+        told(f"job {job.id}{whose} still goes on: following it")
+        follower = Follower(job.changes, told)
+        transport.run(follow_script(job.id, state_dir=state_dir), timeout=24 * 3600, on_stdout=follower.feed)
+    return len(running)
 
 
-def _apply_on(transport: Transport, changes: Sequence[Change], job: str, state_dir: str, progress: Progress) -> None:
+def _apply_on(transport: Transport, changes: Sequence[Change], job: Job, progress: Progress) -> None:
     reader = _EventReader(changes, progress)
     completed = transport.run(
-        start_script(job, phase_script(changes), state_dir=state_dir),
+        start_script(job.id, phase_script(changes), state_dir=job.state_dir, about=job.about),
         timeout=sum(change.deadline_s + 10 for change in changes) + FOLLOW_SLACK_S,
         on_stdout=reader.feed,
     )
-    reader.raise_if_failed(transport.host, completed, f"{state_dir}/jobs/{job}/output")
+    reader.raise_if_failed(transport.host, completed, job.output)
 
 
 class _EventReader:

@@ -1,8 +1,9 @@
 """Detached work on a host: a script in its own session, with an event file, its output and an exit record.
 
 The control machine only follows. Killed or cut off, it loses nothing: the job goes on, and `running_jobs_script`
-finds it again. Layout: `<state_dir>/jobs/<id>/{script,events,output,record,exit}`; `record` is
-`pid start-time boot-id`, so that a reused pid or a reboot is never taken for the job.
+finds it again. Layout: `<state_dir>/jobs/<id>/{script,events,output,record,exit,about}`; `record` is
+`pid start-time boot-id`, so that a reused pid or a reboot is never taken for the job; `about` is a line of JSON that
+says whose it is and what its changes are.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ exit "$(cat "$job/exit")"
 """
 
 
-def start_script(job_id: str, script: str, *, state_dir: str) -> str:
+def start_script(job_id: str, script: str, *, state_dir: str, about: str = "") -> str:
     """Start `script` detached as job `job_id` and follow it: event lines on stdout, last output on stderr."""
     job = f"{state_dir}/jobs/{job_id}"
     body = base64.encodebytes(script.encode()).decode()
@@ -61,6 +62,7 @@ mkdir -p {quote(state_dir)}/jobs && mkdir -m 0700 "$job" && : >"$job/events" && 
 # All of the script or none: what a full disk cuts off could end in the middle of a path.
 base64 -d >"$job/script" <<'END' || exit 1
 {body}END
+printf '%s\\n' {quote(about)} >"$job/about" || exit 1
 export EVENTS="$job/events" JOB="$job"
 # The record is written by the job itself before it does anything, and awaited: there is no moment in which a
 # running job is not on record. Where it cannot be written, nothing is done.
@@ -91,6 +93,23 @@ def running_jobs_script(*, state_dir: str) -> str:
 for record in {quote(state_dir)}/jobs/*/record; do
   job=${{record%/record}}
   if [ ! -e "$job/exit" ] && recorded_alive "$record"; then printf '%s\\n' "${{job##*/}}"; fi
+done
+"""
+
+
+def listed_jobs_script(*, state_dir: str) -> str:
+    """Print a line for every job: id, running, ended or lost, exit status, began, ended (Unix seconds), about."""
+    return rf"""{PROCESS_FUNCTIONS}
+for job in {quote(state_dir)}/jobs/*/; do
+  job=${{job%/}}
+  [ -d "$job" ] || continue
+  ended='' status=''
+  if [ -e "$job/exit" ]; then state=ended status=$(cat "$job/exit") ended=$(stat -c %Y "$job/exit")
+  elif recorded_alive "$job/record"; then state=running
+  else state=lost; fi
+  began=$(stat -c %Y "$job/record" 2>/dev/null || stat -c %Y "$job")
+  about=$(head -n 1 "$job/about" 2>/dev/null | tr -d '\t')
+  printf '%s\t%s\t%s\t%s\t%s\t%s\n' "${{job##*/}}" "$state" "$status" "$began" "$ended" "$about"
 done
 """
 

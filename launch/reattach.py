@@ -1,0 +1,27 @@
+"""Jobs that an earlier run left going on: a run that finds some follows them to their ends before it does its own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from inventory.errors import BringupError, raise_all
+from playbooks.apply import finish_running_jobs
+
+if TYPE_CHECKING:
+    from inventory.fleet import Fleet
+    from inventory.transport.base import Transport
+    from launch.report import Report
+
+
+def jobs_finished(fleet: Fleet, report: Report) -> bool:
+    """Wait for such jobs, showing how they go on; tell whether there were any."""
+
+    def one(transport: Transport) -> int:
+        def told(line: str) -> None:
+            report.say(f"{transport.host}: {line}", style="yellow")
+
+        return finish_running_jobs(transport, state_dir=fleet.state_dirs[transport.host], told=told)
+
+    outcomes = fleet.each(one)
+    raise_all([outcome for outcome in outcomes.values() if isinstance(outcome, BringupError)])
+    return any(outcome for outcome in outcomes.values())
