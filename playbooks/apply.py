@@ -14,6 +14,7 @@ from playbooks.joblist import Follower, Job, about, read_jobs
 from playbooks.jobs import LOST, SAYS, follow_script, listed_jobs_script, start_script
 from playbooks.phase_script import Event, phase_script
 from playbooks.plan import Change, Phase, Plan, refusal_of
+from playbooks.ship.supply import supplied
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,7 +61,8 @@ def apply(
             job = Job(f"{run}-{phase}", state_dirs[transport.host], about(owner, phase, changes))
             _apply_on(transport, changes, job, progress)
 
-        outcomes = fleet.each(one, hosts)
+        with supplied([change for host in hosts for change in plan.of(host, phase)], fleet, progress.says):
+            outcomes = fleet.each(one, hosts)
         raise_all([outcome for outcome in outcomes.values() if isinstance(outcome, BringupError)])
 
 
