@@ -90,10 +90,10 @@ def lock_holder(answers: Answers) -> str:
         return "elsewhere" if line else ""
     if (holder.text("control"), holder.text("machine_id")) != (os.uname().nodename, _read("/etc/machine-id")):
         return "elsewhere"
-    if holder.number("pid") == os.getpid() and _is_alive(holder):
-        return "ours"
     same_boot = holder.text("boot_id") == _read("/proc/sys/kernel/random/boot_id")
-    return "alive" if same_boot and _is_alive(holder) else "gone"
+    if not (same_boot and _is_alive(holder)):
+        return "gone"
+    return "ours" if holder.number("pid") == os.getpid() else "alive"
 
 
 def _is_alive(holder: Fields) -> bool:

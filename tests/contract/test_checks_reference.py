@@ -28,7 +28,7 @@ def generated() -> str:
         yield "| check | priority | layer | what goes wrong otherwise |"
         yield "|---|---|---|---|"
         for name in sorted({*CHECKS, *ACTIVE}):
-            yield row(CHECKS.get(name) or ACTIVE[name], active=name in ACTIVE)
+            yield row(CHECKS.get(name) or ACTIVE[name], active=name not in CHECKS)
 
     return "\n".join(lines()) + "\n"
 
