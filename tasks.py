@@ -17,7 +17,7 @@ from typing import Any
 
 from invoke import Collection, Context, task
 
-from launch.flags import CHOICE, DECISIONS, HELP, SETTINGS
+from launch.flags import CHOICE, DECISIONS, HELP, INSTALL, SETTINGS
 
 # invoke turns the writing of bytecode off, and every call would then compile bringup anew: 0.6 s of a processor.
 sys.dont_write_bytecode = bool(os.environ.get("PYTHONDONTWRITEBYTECODE"))
@@ -60,18 +60,18 @@ def deploy(_: Context, timeout: str = "", dry_run: bool = False, json: bool = Fa
     """Probe, check, plan, install, launch and prove a model on hosts; typed again, it changes nothing."""
 
 
-@verb(*CHOICE, *SETTINGS)
-def plan(
-    _: Context,
-    hardware: str = "",
-    replay: str = "",
-    output: str = "",
-    save: str = "",
-    compare: str = "",
-    svg: str = "",
-    html: str = "",
-    json: bool = False,
-) -> None:
+@verb(*CHOICE, *SETTINGS, *INSTALL)
+def install(_: Context, dry_run: bool = False, diff: bool = False, reboot: bool = False, json: bool = False) -> None:
+    """Bring hosts to what playbooks and the plan of a model want of them; run again, it changes nothing."""
+
+
+@verb()
+def jobs(_: Context, hosts: str = "all", inventory: str = "", running: bool = False, json: bool = False) -> None:
+    """What runs detached on hosts and what has run there: since when, by whom, for what."""
+
+
+@verb(*CHOICE, *SETTINGS, "hardware", "replay", "output", "save", "compare", "svg", "html")
+def plan(_: Context, json: bool = False) -> None:
     """What would run where on these hosts, and why; what else could, and what it would cost. Changes nothing."""
 
 
@@ -225,7 +225,7 @@ def _group(name: str, *tasks: Any) -> Collection:  # noqa: ANN401
     return group
 
 
-ns = Collection(deploy, plan, check, memory, probe, status, logs, stop, restart, unlock, demo)
+ns = Collection(deploy, install, jobs, plan, check, memory, probe, status, logs, stop, restart, unlock, demo)
 ns.add_collection(_group("hosts", hosts_list, hosts_check, hosts_trust))
 ns.add_collection(_group("recipes", recipes_list, recipes_show, recipes_validate))
 ns.add_collection(_group("lab", lab_up, lab_down, lab_list, lab_shell, *LAB_FAULTS))

@@ -103,6 +103,12 @@ class Locked(BringupError):
     exit_code = ExitCode.LOCKED
 
 
+class ChangesPending(BringupError):
+    """What was asked for is not all done: the rest needs a word of the operator first."""
+
+    exit_code = ExitCode.CHANGES_PENDING
+
+
 class Several(BringupError):
     """More than one error of the same phase, reported together; the gravest exit code wins (see `GRAVITY`)."""
 
@@ -114,6 +120,7 @@ class Several(BringupError):
         ExitCode.UNREACHABLE,
         ExitCode.CHECK_FAILED,
         ExitCode.NOT_SERVING,
+        ExitCode.CHANGES_PENDING,
     )
 
     def __init__(self, errors: tuple[BringupError, ...]) -> None:

@@ -12,6 +12,9 @@ SETTINGS = (
 )
 """Flags of every verb that decides how it serves."""
 
+INSTALL = ("playbook", "value", "limit", "from_phase", "stop_before", "save", "apply")
+"""Flags of `install` beside those of a launch, of which it needs none."""
+
 DECISIONS = ("accept_unknown", "override", "because")
 """Flags of every verb that judges one."""
 
@@ -45,6 +48,16 @@ HELP = {
     "because": "why the overridden checks may fail; kept on the hosts",
     "timeout": "seconds until all ranks must be ready; default 1800",
     "dry-run": "print the plan and stop: exit 0 when nothing is to do, 8 when changes are pending",
+    "playbook": "playbooks, separated by commas: tuning, or files that end in .yaml; default: all that come along",
+    "value": "settings of playbooks: hugepages=1024,shm_size=64g",
+    "limit": "selection: only these of --hosts",
+    "from-phase": "leave out the phases before: prepare, install, configure, reboot, services, provision",
+    "stop-before": "leave out this phase and those behind it",
+    "install.save": "write the plan to this new file and stop",
+    "apply": "a file that --save wrote: do that plan, if it is still what the hosts need",
+    "install.diff": "show what changes inside files",
+    "reboot": "restart the hosts that need it, one after the other, and go on",
+    "running": "only those that still run",
     "json": "one JSON document on stdout",
     "lines": "last lines of each host's log; default 50",
     "replace": "replace a host key that has changed: only when you know why it did",

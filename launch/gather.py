@@ -71,13 +71,17 @@ def ask_all(fleet: Fleet, *, opinion: bool = False) -> Answered:
     )
 
 
-def asked_of(hosts: Mapping[str, Host], name: str, *, opinion: bool = False) -> Asked:
+def asked_of(
+    hosts: Mapping[str, Host], name: str, *, opinion: bool = False, only: frozenset[str] = frozenset()
+) -> Asked:
+    """What to ask a host; `only`: these sections of the facts, none: all."""
     others = (target_of(host) for other, host in hosts.items() if other != name)
     return Asked(
         state_dir=hosts[name].state_dir,
         paths=tuple(stored_at(hosts[name])),
         addresses=tuple(dict.fromkeys(others)),
         opinion=opinion,
+        only=only,
         # This machine has a psutil that is surely there: our own.
         pythons=(sys.executable,) if opinion and hosts[name].transport == "local" else (),
     )

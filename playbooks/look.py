@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from playbooks.entry import Entry
 
 ALWAYS = frozenset({"system", "sudo"})
-_DEVICES = frozenset({*gpu.SECTIONS, "pci", "rdma", "software"})
+_DEVICES = frozenset({*gpu.SECTIONS, "pci", "rdma", "software", "state"})
 SECTIONS_OF = {
     "gpu": _DEVICES,
     "hardware": _DEVICES,
     "has": _DEVICES,
-    "supervisor": frozenset({"software"}),
+    "supervisor": frozenset({"software", "state"}),
     "driver_version": _DEVICES,
     "reserved_ports": frozenset({"network"}),
 }

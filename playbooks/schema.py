@@ -29,7 +29,7 @@ PLAYBOOKS = ("tuning",)
 
 
 class Setting(Strict):
-    """What an operator may give by `--set name=value`. No default: entries that have it need `given: [name]`."""
+    """What an operator may give by `--value name=value`. No default: entries that have it need `given: [name]`."""
 
     about: Annotated[str, Field(min_length=1)]
     default: Text | None = None

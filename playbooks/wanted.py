@@ -131,9 +131,9 @@ def _unfit(name: str, text: str, values: tuple[str, ...]) -> BadInput:
     return BadInput(
         f"the setting {name} cannot be {text!r}",
         id="setting-unknown",
-        observed=f"--set {name}={text}",
+        observed=f"--value {name}={text}",
         required=f"one of {', '.join(values)}" if values else "one line of text",
-        next_command="the same command with another --set",
+        next_command="the same command with another --value",
     )
 
 
@@ -142,7 +142,7 @@ def _unknown_setting(name: str, known: Iterable[str]) -> BadInput:
     return BadInput(
         f"no playbook of these has a setting {name}" + (f", did you mean {near[0]}?" if near else ""),
         id="setting-unknown",
-        observed=f"--set {name}",
+        observed=f"--value {name}",
         required=f"one of {', '.join(known) or 'none'}",
-        next_command="the same command with another --set",
+        next_command="the same command with another --value",
     )

@@ -12,6 +12,7 @@ from types import MappingProxyType
 MODULES = MappingProxyType(
     {
         "deploying": ("deploy",),
+        "installing": ("install", "jobs"),
         "checking": ("check",),
         "planning": ("plan",),
         "memory": ("memory",),
