@@ -21,7 +21,8 @@ def sizes_script(cargo: Cargo) -> str:
     return f"""umask 077
 mkdir -p -- {quote(cargo.incoming)} && cd -- {quote(cargo.incoming)} || exit 1
 for name in *; do [ ! -f "$name" ] || stat -c '%s %n' -- "$name"; done
-printf 'free %s\\n' "$(df -Pk . | awk 'NR == 2 {{ print $4 * 1024 }}')"
+kilobytes=$(df -Pk . | awk 'NR == 2 {{ print $4 }}')
+printf 'free %s\\n' "$((kilobytes * 1024))"
 """
 
 

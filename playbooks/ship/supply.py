@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+ABSENT = -1  # of a size: a file may be empty
 ASK_S = 60.0
 PIECE = 1 << 18
 TOLD_EVERY_S = 5.0
@@ -95,11 +96,11 @@ def _each(fleet: Fleet, changes: Mapping[str, Change], function: Callable[[Trans
 
 
 def _there(transport: Transport, cargo: Cargo) -> dict[str, int]:
-    """Sizes of what came before. Raises `ChangeFailed` when the rest has no room."""
+    """Sizes of what came before, by name. Raises `ChangeFailed` when the rest has no room."""
     answer = in_time(transport.run(scripts.sizes_script(cargo), timeout=ASK_S), transport.host)
     _refuse_failure(answer, transport.host, cargo.incoming)
     sizes, free = scripts.read_sizes(answer.text)
-    sizes = {one.name: sizes.get(one.name, 0) for one in cargo.files}
+    sizes = {one.name: sizes.get(one.name, ABSENT) for one in cargo.files}
     needed = cargo.size - sum(sizes.values())
     if free is not None and free < needed:
         raise ChangeFailed(
@@ -125,13 +126,14 @@ def _send(
     too_long = [one.name for one in cargo.files if sizes[one.name] > one.size]
     if too_long:
         transport.run(scripts.remove_script(cargo, too_long), timeout=ASK_S)
-        sizes |= dict.fromkeys(too_long, 0)
+        sizes |= dict.fromkeys(too_long, ABSENT)
     told = _Told(change, says, "sent", cargo.size)
     for file in cargo.files:
-        told.came(sizes[file.name])
-        if sizes[file.name] < file.size:
-            pieces = _pieces(store.path(file), sizes[file.name], told)
-            deadline = ASK_S + (file.size - sizes[file.name]) / SLOWEST
+        begin = max(0, sizes[file.name])
+        told.came(begin)
+        if sizes[file.name] != file.size:
+            pieces = _pieces(store.path(file), begin, told)
+            deadline = ASK_S + (file.size - begin) / SLOWEST
             transport.append(pieces, f"{cargo.incoming}/{file.name}", deadline_s=deadline)
     if short := _rest(cargo, _there(transport, cargo)):
         raise ChangeFailed(

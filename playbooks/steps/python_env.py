@@ -29,16 +29,30 @@ class Sources:
     no_proxy: tuple[str, ...] = ()
 
 
-def python_env(wanted: EnvironmentDefinition, *, folder: str, sources: Sources) -> Step:
-    """Make the environment of `wanted` in `folder` (absolute; its name is the digest)."""
+@dataclass(frozen=True, slots=True)
+class Wheelhouse:
+    """A folder on the host that has every wheel of the lock for CPython 3.`minor`, and one of uv."""
+
+    folder: str
+    minor: int
+
+
+def python_env(
+    wanted: EnvironmentDefinition, *, folder: str, sources: Sources, wheelhouse: Wheelhouse | None = None
+) -> Step:
+    """Make the environment of `wanted` in `folder` (absolute; its name is the digest).
+
+    With a `wheelhouse` nothing is asked outside the host.
+    """
+    how = "from its wheelhouse, " if wheelhouse else ""
     return Step(
         id=f"environment {wanted.name}",
         phase=Phase.PROVISION,
         why="every rank of a gang runs the same, locked packages, and none of the host's own",
         probe=_probe(folder),
         wanted=f"complete {wanted.digest}",
-        script=_script(wanted, folder, sources),
-        summary=f"install {wanted.name} ({wanted.size_bytes / 1e9:.1f} GB on disk)",
+        script=_script(wanted, folder, sources, wheelhouse),
+        summary=f"install {wanted.name} ({how}{wanted.size_bytes / 1e9:.1f} GB on disk)",
         deadline_s=DEADLINE_S,
     )
 
@@ -54,8 +68,9 @@ def _probe(folder: str) -> str:
     )
 
 
-def _script(wanted: EnvironmentDefinition, folder: str, sources: Sources) -> str:
-    minors = " ".join(map(str, wanted.python_minors))
+def _script(wanted: EnvironmentDefinition, folder: str, sources: Sources, wheelhouse: Wheelhouse | None) -> str:
+    minors = " ".join(map(str, [wheelhouse.minor] if wheelhouse else wanted.python_minors))
+    sources = Sources() if wheelhouse else sources
     marker = {"format_version": 1, "digest": wanted.digest, "vllm": wanted.vllm, "simulated": False}
     return "\n".join(
         (
@@ -63,6 +78,7 @@ def _script(wanted: EnvironmentDefinition, folder: str, sources: Sources) -> str
             f"requires_python={quote(wanted.requires_python)}",
             f"minors={quote(minors)}",
             f"needs_headers={'yes' if wanted.compiles else 'no'}",
+            f"wheelhouse={quote(wheelhouse.folder if wheelhouse else '')}",
             f"index={quote(sources.index or '')}",
             f"torch_index={quote(sources.torch_index or '')}",
             *_proxy(sources),

@@ -1,6 +1,6 @@
 # shellcheck shell=sh disable=SC2154
-# Functions of the step `python_env`, which sets env_dir, requires_python, minors, needs_headers, index and torch_index
-# before them. All of it runs under set -eu.
+# Functions of the step `python_env`, which sets env_dir, requires_python, minors, needs_headers, wheelhouse, index and
+# torch_index before them. With a wheelhouse nothing is asked outside the host. All of it runs under set -eu.
 
 refuse() { printf '%s\n' "$@" >&2; exit 1; }
 
@@ -27,6 +27,23 @@ find_python() {
   return 1
 }
 
+# The uv of the wheelhouse, whatever else is on the host: it is the one that is pinned. A wheel is a zip file.
+unpack_uv() {
+  "$python" - "$wheelhouse" "${env_dir%/envs/*}/tools/bin" <<'EOF'
+import os, pathlib, sys, zipfile
+target = pathlib.Path(sys.argv[2])
+for wheel in sorted(pathlib.Path(sys.argv[1]).glob("uv-*.whl"))[:1]:
+    with zipfile.ZipFile(wheel) as archive:
+        name = next(one for one in archive.namelist() if one.endswith(".data/scripts/uv"))
+        target.mkdir(parents=True, exist_ok=True)
+        new = target / f"uv.{os.getpid()}"
+        new.write_bytes(archive.read(name))
+        new.chmod(0o755)
+        new.replace(target / "uv")
+        print(target / "uv")
+EOF
+}
+
 find_uv() {
   for candidate in ${UV:+"$UV"} uv "${HOME:-/}/.local/bin/uv" "${env_dir%/envs/*}/tools/bin/uv"; do
     if "$candidate" --version >/dev/null 2>&1; then printf '%s' "$candidate"; return 0; fi
@@ -47,6 +64,12 @@ pip_setting() {
 }
 
 use_uv() {
+  if [ -n "$wheelhouse" ]; then
+    # Beside the environment, so that unpacked files are linked into it; a cache elsewhere would be a second copy.
+    export UV_CACHE_DIR="$env_dir.cache" UV_OFFLINE=1 UV_PYTHON_DOWNLOADS=never
+    "$uv" venv --quiet --no-config --relocatable --python "$python" "$env_dir"
+    return
+  fi
   # The certificates of the system also know a company's proxy; uv brings its own.
   system_certificates=/etc/ssl/certs/ca-certificates.crt
   if [ -z "${SSL_CERT_FILE:-}" ] && [ -r "$system_certificates" ]; then export SSL_CERT_FILE="$system_certificates"; fi
@@ -72,11 +95,13 @@ use_pip() {
   "$python" -c 'import ensurepip, venv' 2>/dev/null ||
     refuse "neither uv nor Python's venv is there" "next: install uv, or the package python3-venv"
   if [ -n "$index" ]; then export PIP_INDEX_URL="$index"; fi
+  if [ -n "$wheelhouse" ]; then export PIP_CONFIG_FILE=/dev/null; fi
   "$python" -m venv "$env_dir"
 }
 
 # Wheels only: a host that is too old for one is told so, and does not begin to compile.
 install() {
+  if [ -n "$wheelhouse" ]; then set -- --no-index --find-links "$wheelhouse" "$@"; fi
   if [ -n "$uv" ]; then
     "$uv" pip install --quiet --no-config --python "$env_dir/bin/python" --no-deps --only-binary :all: --compile-bytecode "$@"
   else
@@ -87,11 +112,17 @@ install() {
 begin() {
   unset PYTHONPATH PYTHONHOME PYTHONDONTWRITEBYTECODE VIRTUAL_ENV UV_PYTHON UV_PROJECT_ENVIRONMENT
   python=$(find_python) || python=
-  uv=$(find_uv) || uv=
+  if [ -n "$wheelhouse" ]; then
+    [ -n "$python" ] || refuse "no Python 3.$minors is there, and a host without internet cannot fetch one" \
+      "next: install python3.$minors (with its headers, python3.$minors-dev, for GPUs)"
+    uv=$(unpack_uv)
+  else
+    uv=$(find_uv) || uv=
+  fi
   [ -n "$python$uv" ] || refuse "no Python 3 of minor version $minors is there, and no uv that could fetch one" \
     "next: install python3 (with its headers, python3-dev, for GPUs) or uv"
   work=$(mktemp -d)
-  trap 'rm -rf -- "$work"' EXIT
+  trap 'rm -rf -- "$work" "$env_dir.cache"' EXIT
   # Only what is not complete gets here: a run that was cut off left it.
   rm -rf -- "$env_dir"
   mkdir -p -- "$(dirname -- "$env_dir")"

@@ -14,8 +14,8 @@ import pytest
 
 from playbooks.environments import EnvironmentDefinition
 from playbooks.plan import Step
-from playbooks.steps.python_env import Sources, python_env
-from tests.unit.playbooks.wheel import make_wheel
+from playbooks.steps.python_env import Sources, Wheelhouse, python_env
+from tests.unit.playbooks.wheel import make_uv_wheel, make_wheel, real_uv
 
 ENGINE = "import helper\ndef main():\n    print('a line that is not the version')\n    print(helper.VERSION)\n"
 SYSTEM_PATH = "/usr/bin:/bin"
@@ -184,3 +184,41 @@ def test_a_host_with_neither_a_python_that_will_do_nor_uv_is_told_what_to_instal
     assert "no Python 3 of minor version 99" in refused.stderr
     assert "next: install" in refused.stderr
     assert trial.state == "absent"
+
+
+@pytest.mark.parametrize("installer", ["uv", "pip"])
+def test_a_wheelhouse_is_all_that_a_host_without_a_way_out_needs(trial: Trial, installer: str, tmp_path: Path) -> None:
+    """The index of the host's own settings is one where nobody answers: asked at all, it would fail."""
+    wheelhouse = tmp_path / "it's a wheelhouse"
+    shutil.copytree(tmp_path / "wheels of a mirror", wheelhouse)
+    if installer == "uv":
+        uv = real_uv()
+        if uv is None:
+            pytest.skip("uv is not here as a program")
+        make_uv_wheel(wheelhouse, uv)
+    nowhere = dict.fromkeys(("UV_DEFAULT_INDEX", "PIP_INDEX_URL"), "http://127.0.0.1:9/simple")
+    asked = ["/usr/bin/python3", "-c", "import sys; print(sys.version_info[1])"]
+    minor = int(subprocess.run(asked, capture_output=True, text=True, check=True).stdout)
+    step = python_env(
+        trial.wanted,
+        folder=str(trial.folder),
+        sources=Sources(index="http://127.0.0.1:9/never"),
+        wheelhouse=Wheelhouse(str(wheelhouse), minor),
+    )
+
+    made = replace(trial, env={"HOME": str(tmp_path), "PATH": SYSTEM_PATH, **nowhere}).run(step.script)
+
+    assert made.returncode == 0, made.stderr
+    assert trial.state == trial.step().wanted
+    assert not list(tmp_path.rglob("*.cache")), "what was unpacked is in the environment, and nowhere else"
+    assert (trial.folder.parent.parent / "tools/bin/uv").exists() is (installer == "uv")
+
+
+def test_a_host_without_the_python_of_its_wheelhouse_is_told_which(trial: Trial, tmp_path: Path) -> None:
+    wheelhouse = Wheelhouse(str(tmp_path), 99)
+    refused = trial.run(
+        python_env(trial.wanted, folder=str(trial.folder), sources=Sources(), wheelhouse=wheelhouse).script
+    )
+    assert refused.returncode != 0
+    assert "no Python 3.99" in refused.stderr
+    assert "next: install python3.99" in refused.stderr

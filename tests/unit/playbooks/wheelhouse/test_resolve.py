@@ -54,7 +54,7 @@ def pin(name: str, version: str, *files: str) -> Pin:
 
 @pytest.mark.parametrize("kind", [JSON, "text/html"])
 @pytest.mark.parametrize("sized", [True, False])
-def test_the_best_file_of_the_lock_is_taken_with_its_size(site: Site, kind: str, sized: bool) -> None:
+def test_the_best_file_of_the_lock_is_taken_with_its_size(site: Site, kind: str, *, sized: bool) -> None:
     ours = "a_b-1.0-cp312-cp312-manylinux_2_28_x86_64.whl"
     offer(site, "a-b", "a_b-1.0-py3-none-any.whl", ours, "a_b-2.0-py3-none-any.whl", sized=sized, kind=kind)
     (found,) = resolve(

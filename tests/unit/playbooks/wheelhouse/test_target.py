@@ -34,7 +34,7 @@ ARM = Target(11, "aarch64", (2, 28))
         ("a-1.tar.gz", X86, False),
     ],
 )
-def test_what_a_target_can_install(name: str, target: Target, fits: bool) -> None:
+def test_what_a_target_can_install(name: str, target: Target, *, fits: bool) -> None:
     assert (fitness(name, target) is not None) is fits
 
 
@@ -46,7 +46,7 @@ def test_what_is_built_for_it_alone_is_better_and_a_later_build_best() -> None:
         "a-1-cp312-cp312-manylinux_2_28_x86_64.whl",
         "a-1-7-cp312-cp312-manylinux_2_28_x86_64.whl",
     ]
-    ordered = sorted(reversed(names), key=lambda name: fitness(name, X86) or ())
+    ordered = sorted(names[::-1], key=lambda name: fitness(name, X86) or ())
     assert ordered == names
 
 
@@ -61,7 +61,7 @@ def test_what_is_built_for_it_alone_is_better_and_a_later_build_best() -> None:
         ("implementation_name == 'pypy' or platform_python_implementation != 'PyPy'", True),
     ],
 )
-def test_markers_are_those_of_the_target(marker: str, here: bool) -> None:
+def test_markers_are_those_of_the_target(marker: str, *, here: bool) -> None:
     assert holds(marker, X86) is here
 
 
