@@ -26,10 +26,10 @@ MAC = re.compile(rb"(?<![0-9A-Za-z:])(?:[0-9a-fA-F]{2}:){5,}[0-9a-fA-F]{2}(?![0-
 KEPT_MAC = re.compile(rb"(?:00:)+00|(?:ff:)+ff|(?:00:){5,}01|02:00:00:00:.*")
 # The half of an IPv6 address that is made of a MAC.
 EUI64 = re.compile(rb"(?<=:)(?:[0-9a-fA-F]{1,4}:)?[0-9a-fA-F]{0,2}ff:fe[0-9a-fA-F]{2}:[0-9a-fA-F]{1,4}(?![0-9A-Za-z:])")
-KEPT_EUI64 = re.compile(rb"0:ff:fe00:.*")
+KEPT_EUI64 = re.compile(rb"(?:0|0000):(?:00)?ff:fe00:.*")
 GUID = re.compile(rb"(guid\W{0,3}\s*(?:0x)?)(" + HEX4 + rb"(?::" + HEX4 + rb"){3}|[0-9a-fA-F]{16})\b", re.IGNORECASE)
 GID = re.compile(rb"(\bfe80(?::0000){3}:)(" + HEX4 + rb"(?::" + HEX4 + rb"){3})\b")
-KEPT_GUID = re.compile(rb"0000:?0000:?0000:?" + HEX4)
+KEPT_GUID = re.compile(rb"(?:000000000000|000000fffe00)" + HEX4)
 UNIQUE_ID = re.compile(rb"(\bunique_id (?:0x)?)([1-9][0-9]{6,19})\b")
 SERIAL = re.compile(
     rb"(<[\w.-]*serial[\w.-]*>\s*|\"[\w /.-]*serial[\w /.-]*\"\s*:\s*\"?"
@@ -70,7 +70,7 @@ class Redactor:
     def text(self, data: bytes) -> bytes:
         data = UUID.sub(self._uuid, data)
         data = MAC.sub(self._mac, data)
-        data = EUI64.sub(lambda match: self._numbered("eui", match[0], KEPT_EUI64, b"0:ff:fe00:%x"), data)
+        data = EUI64.sub(self._eui64, data)
         for pattern in (GUID, GID):
             data = pattern.sub(self._guid, data)
         data = UNIQUE_ID.sub(self._behind("unique", re.compile(rb"1000\d{3}"), b"1000%03d"), data)
@@ -94,6 +94,11 @@ class Redactor:
             return match[0]
         number = self._number("mac", match[0].lower())
         return b"02:00:00:00:%02x:%02x" % (number >> 8 & 0xFF, number & 0xFF)
+
+    def _eui64(self, match: Match) -> bytes:
+        """As wide as it was: the kernel writes GIDs with all their zeros."""
+        wide = all(len(part) == 4 for part in match[0].split(b":"))
+        return self._numbered("eui", match[0], KEPT_EUI64, b"0000:00ff:fe00:%04x" if wide else b"0:ff:fe00:%x")
 
     def _guid(self, match: Match) -> bytes:
         digits = match[2].lower().replace(b":", b"")

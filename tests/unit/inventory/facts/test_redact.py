@@ -102,6 +102,15 @@ def without_ids(facts: HostFacts) -> HostFacts:
     return dataclasses.replace(facts, system=system, gpus=gpus)
 
 
+def test_gids_keep_their_width_and_are_read_again() -> None:
+    """A GID of RoCE is made of the adapter's MAC; in a redacted bundle its index and type must still be there."""
+    told = redacted("/sys/class/infiniband/mlx5_0/ports/1/gids/3:fe80:0000:0000:0000:0e42:a1ff:fe12:3456")
+    assert told.startswith("/sys/class/infiniband/mlx5_0/ports/1/gids/3:fe80:0000:0000:0000:0000:00ff:fe00:")
+    assert len(told.rpartition("gids/3:")[2].split(":")) == 8
+    assert "a1ff" not in told
+    assert redacted(told) == told
+
+
 def test_the_noise_too() -> None:
     assert b"very-secret" not in Redactor().answer(raw("cpu-only", b"welcome, password: very-secret\n")).noise
 
