@@ -29,7 +29,7 @@ REPORTED_MIB = MappingProxyType(
         "l40s": 46068,
     }
 )
-"""MiB as `nvidia-smi` prints them, from captures of such GPUs."""
+"""MiB as the driver tells them, from captures of such GPUs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Gpu:
 def of_profile(hardware: str, profile: Profile) -> Gpu:
     """A GPU of a hardware profile, where no host can be asked."""
     if mib := REPORTED_MIB.get(hardware):
-        return Gpu(mib * MIB, profile.kind, f"{mib} MiB, as nvidia-smi prints it on such GPUs")
+        return Gpu(mib * MIB, profile.kind, f"{mib} MiB, as the driver tells it on such GPUs")
     if not profile.vram_gb:
         return Gpu(None, profile.kind, "no GPU memory in the hardware profile")
     each = profile.vram_gb / profile.gpus

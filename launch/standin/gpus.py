@@ -1,4 +1,4 @@
-"""The simulated GPUs of a lab host: a worker is on its GPU as long as it lives, as `nvidia-smi` there tells.
+"""The simulated GPUs of a lab host: a worker is on its GPU as long as it lives, as the tool there tells.
 
 On any other host this does nothing: there are no GPUs, and none are missed.
 """

@@ -1,5 +1,6 @@
 import json
 import math
+import re
 
 import yaml
 from hypothesis import given
@@ -82,7 +83,7 @@ def test_what_pyyaml_writes_is_read_as_it_was(data: object) -> None:
     text = yaml.safe_dump(data, allow_unicode=False)
     document = yamlfile.parse(text.encode(), "x.yaml")
     if not document.errors:  # PyYAML tags what it cannot write plainly
-        assert _same(document.data, data)
+        assert _same(document.data, _as_yaml_1_2(data))
 
 
 @given(DATA)
@@ -90,6 +91,15 @@ def test_any_data_in_any_model(data: object) -> None:
     read(json.dumps(data).encode(), Model)
     read(json.dumps({"name": data, "items": [data], "count": data, "token": data}).encode(), Model)
     read(json.dumps({"hosts": {"a": data}, "groups": data, "defaults": data}).encode(), InventoryFile)
+
+
+def _as_yaml_1_2(data: object) -> object:
+    """PyYAML writes YAML 1.1, where `0E0` is text and needs no quotes; numbers are read by YAML 1.2."""
+    if isinstance(data, dict):
+        return {key: _as_yaml_1_2(value) for key, value in data.items()}
+    if isinstance(data, list):
+        return [_as_yaml_1_2(value) for value in data]
+    return float(data) if isinstance(data, str) and re.fullmatch(r"[-+]?[0-9]+[eE][-+]?[0-9]+", data) else data
 
 
 def _same(one: object, other: object) -> bool:
