@@ -1,4 +1,4 @@
-"""Files from here to one host and from there to the others: real transports, servers and shells, all on this machine."""
+"""Files from here to one host and from there to the others: real shells and servers, all on this machine."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from playbooks.apply import apply
 from playbooks.cargo import Cargo, CargoFile
 from playbooks.plan import FORMAT_VERSION, Change, Plan, changes_for
 from playbooks.probes import probe_script, read_states
-from playbooks.ship import supply
+from playbooks.ship import scripts, supply
 from playbooks.ship.scripts import read_served
 from playbooks.steps.shipped import shipped
-from playbooks.wheelhouse.store import Store
+from playbooks.wheelhouse.store import Store, default_folder
 from tests.unit.playbooks.served import Page, Site, serving
 from tests.unit.playbooks.sh import sh
 from tests.unit.playbooks.test_apply import Notes
@@ -93,7 +93,7 @@ def test_every_host_has_every_byte_and_the_index_was_asked_once(fleet: Fleet, si
 
 @pytest.mark.parametrize("address", ["", "192.0.2.1"])
 def test_hosts_that_do_not_reach_the_first_get_everything_from_here(fleet: Fleet, site: Site, address: str) -> None:
-    lines = []
+    lines: list[str] = []
     notes = Notes([], lines)
     apply(plan(fleet, site, address), fleet, run="r", state_dirs=fleet.state_dirs, progress=notes)
     assert all(whole(fleet, host) for host in fleet.hosts)
@@ -125,13 +125,13 @@ def test_a_file_that_is_wrong_on_a_host_is_thrown_away_and_the_next_run_mends_it
     incoming = Path(fleet.state_dirs["a"], "incoming/x")
     incoming.mkdir(parents=True)
     (incoming / name).write_bytes(wrong)
-    try:
-        carry_out(plan(fleet, site), fleet)
-    except BringupError as error:
-        assert error.id == "checksum-mismatch"
-        assert name in str(error)
+    if slip != "longer":  # a file that is too long is seen when sizes are asked, and sent anew at once
+        with pytest.raises(BringupError) as caught:
+            carry_out(plan(fleet, site), fleet)
+        assert caught.value.id == "checksum-mismatch"
+        assert name in str(caught.value)
         assert not Path(fleet.state_dirs["a"], "wheelhouses").exists()
-        carry_out(plan(fleet, site), fleet)
+    carry_out(plan(fleet, site), fleet)
     assert all(whole(fleet, host) for host in fleet.hosts)
 
 
@@ -175,7 +175,7 @@ def test_a_lender_tells_its_files_to_nobody_else(fleet: Fleet, site: Site, tmp_p
     (incoming / ".source").write_text("secret")
     (tmp_path / "outside").write_text("outside")
     one = replace(cargo(fleet, "a", site), incoming=str(incoming))
-    served = sh(supply.scripts.serve_script(one, "the-secret", ["127.0.0.1", "192.0.2.1"]))
+    served = sh(scripts.serve_script(one, "the-secret", ["127.0.0.1", "192.0.2.1"]))
     try:
         ((address, port),) = read_served(served.stdout)
 
@@ -190,7 +190,7 @@ def test_a_lender_tells_its_files_to_nobody_else(fleet: Fleet, site: Site, tmp_p
             assert " 404 " in ask(path), path
         assert "the-secret" not in listeners()
     finally:
-        sh(supply.scripts.end_script(one))
+        sh(scripts.end_script(one))
 
 
 def test_names_that_could_be_read_otherwise_are_refused() -> None:
@@ -201,4 +201,4 @@ def test_names_that_could_be_read_otherwise_are_refused() -> None:
 
 def test_the_store_of_this_machine_lies_where_it_is_told(tmp_path: Path) -> None:
     assert Store(Path("/x")).path(CargoFile("n", 1, "s", "http://x/")) == Path("/x/s/n")
-    assert supply.default_folder() == tmp_path / "cache/bringup/files"
+    assert default_folder() == tmp_path / "cache/bringup/files"
