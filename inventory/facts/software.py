@@ -13,6 +13,8 @@ from inventory.facts.system import is_simulated, word
 
 VERSION = re.compile(r"\d+(?:\.\d+)+\S*")
 PINNED = re.compile(r"([A-Za-z0-9][\w.-]*?)(?:\s*==\s*|-(?=\d))([^\s;]+)")
+TABLE_HEAD = re.compile(r"\s*Package\s+Version\b")
+ROW = re.compile(r"([A-Za-z0-9][\w.-]*)\s+(\d\S*)")
 SYSTEMD_ANSWERS = frozenset({"running", "degraded", "starting", "initializing", "maintenance", "stopping"})
 
 
@@ -99,8 +101,12 @@ def environment(folder: str, item: Item, installed: str = "") -> Environment:
 
 
 def parse_packages(text: str) -> tuple[tuple[str, str], ...]:
-    """`name==version` of `pip freeze`, or `name-version` of folders *.dist-info; names as pip compares them."""
-    found = (PINNED.match(line.strip()) for line in text.splitlines())
+    """`name==version` of `pip freeze`, the table of `pip list`, or `name-version` of folders *.dist-info.
+
+    Names as pip compares them.
+    """
+    is_table = TABLE_HEAD.match(text) is not None
+    found = ((ROW if is_table else PINNED).match(line.strip()) for line in text.splitlines())
     pairs = ((re.sub(r"[-_.]+", "-", match[1]).lower(), match[2]) for match in found if match)
     return tuple(sorted(dict.fromkeys(pairs)))
 

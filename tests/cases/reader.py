@@ -9,6 +9,9 @@ from typing import Any
 
 from inventory.facts.host import HostFacts
 
+OF_ALL_HOSTS = ("offsets.tsv", "events.txt", "ssh-add*", "ssh_config", "bastion_sshd*")
+"""Files of the case that tell of each host; any other that lies beside the hosts' folders is the control machine's."""
+
 
 @dataclass(frozen=True, slots=True)
 class Files:
@@ -33,7 +36,8 @@ class Reader:
     read: Callable[[Files, HostFacts], Mapping[str, Any]]
 
     def applies(self, given: Files) -> bool:
-        return any(self.is_named(name) for name in (*given.own, *given.shared))
+        of_all = (name for name in given.shared if any(fnmatch(name, one) for one in OF_ALL_HOSTS))
+        return any(self.is_named(name) for name in (*given.own, *of_all))
 
     def is_named(self, name: str) -> bool:
         return any(fnmatch(name, one) for one in self.names)
