@@ -85,9 +85,10 @@ def pick(
     recipe, nodes = found.recipe, len(selected.hosts)
     variant, why_variant = _variant(found, request, hardware, nodes)
     where = Place(recipe, found.library, variant, hardware)
-    known("strategy", request.strategy or "", {"": None, **found.library.strategies})
+    if request.strategy:
+        known("strategy", request.strategy, found.library.strategies)
     asked = request.strategy or ""
-    errors = impossible(found, where, asked, typed=request.variant is not None)
+    errors = impossible(found, where, asked, typed=request.variant is not None, named=request.hardware is not None)
     raise_all([*errors, *(unlaunchable(found, where, asked) if launches else ())])
     _refuse_strategy(where, request.strategy, selected.hosts)
     strategy = request.strategy or strategy_of(where, nodes)
@@ -169,13 +170,14 @@ def _source(found: Found, key: str) -> str:
 
 def _refuse_other_hardware(request: Request, hardware: str, hosts: Sequence[Host]) -> None:
     if request.hardware and request.hardware != hardware:
+        of = "no GPU, or a recipe that uses none" if hardware == CPU else "the names of their GPUs"
         raise BadInput(
             f"--hardware {request.hardware} contradicts the hosts",
             id="override-contradicts",
             observed=f"--hardware {request.hardware} (typed), and {', '.join(host.name for host in hosts)} "
-            f"are {hardware} (the names of their GPUs)",
+            f"are {hardware} ({of})",
             required="one of the two",
-            next_command="the same command without --hardware",
+            next_command=f"the same command with --hardware {hardware}, or without --hardware",
         )
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from inventory.errors import BadInput, BringupError, CheckFailed, raise_all
+from inventory.facts.cpulist import format_list
 from launch.resolve.case import PD
 from launch.resolve.choice import strategy_for
 from launch.resolve.constraints import applies
@@ -15,6 +16,7 @@ from launch.resolve.gates import (
     constraint_of,
     effective_strategies,
     fits_node,
+    floor,
     least_nodes,
     offered,
     supported,
@@ -51,8 +53,8 @@ def strategy_of(place: Place, hosts: int) -> str:
         raise BadInput(
             f"the recipe has no layout for {hosts} host(s) of {place.hardware}",
             id="strategy-none",
-            observed=f"strategies {', '.join(effective_strategies(place.recipe))}",
-            required=f"a number of hosts that has a layout here: {', '.join(map(str, able)) or 'none'}",
+            observed="; ".join(_why_no_layout(place, name, hosts) for name in effective_strategies(place.recipe)),
+            required=f"a number of hosts that has a layout here: {format_list(tuple(able)) or 'none'}",
             next_command=f"the same command with {more} more host(s) in --hosts"
             if more
             else "the same command with another number of --hosts, or other hardware",
@@ -66,6 +68,15 @@ def _numbers(place: Place) -> list[int]:
     return [count for count in range(1, MOST_NODES + 1) if any(_is_for(place, name, count) for name in listed)]
 
 
+def _why_no_layout(place: Place, name: str, hosts: int) -> str:
+    if (place.library.strategy(name).deploy_type == "multi_node") != (hosts > 1):
+        return f"{name} is for {'one host' if hosts > 1 else 'several hosts'}"
+    if not supported(place, name):
+        return f"the recipe does not have {name} on {place.hardware}"
+    needed, there = floor(place, name), place.profile.gpus * hosts
+    return f"{name} needs {needed} GPUs (strategy_min_gpus), {needed - there} more than {there}"
+
+
 def _is_for(place: Place, name: str, hosts: int) -> bool:
     wanted = "multi_node" if hosts > 1 else "single_node"
     enough = least_nodes(place, name) <= hosts
@@ -77,11 +88,16 @@ def refuse_unlaunchable(found: Found, place: Place, strategy: str) -> None:
     raise_all([*impossible(found, place, strategy), *unlaunchable(found, place, strategy)])
 
 
-def impossible(found: Found, place: Place, strategy: str, *, typed: bool = False) -> list[BringupError]:
-    """What leaves nothing to plan. `typed`: the operator named the variant, and what contradicts it is bad input."""
+def impossible(
+    found: Found, place: Place, strategy: str, *, typed: bool = False, named: bool = False
+) -> list[BringupError]:
+    """What leaves nothing to plan. `typed`: the operator named the variant, and what contradicts it is bad input.
+
+    `named`: the operator named the hardware.
+    """
     errors: list[BringupError] = []
     if not offered(place):
-        errors.append(_not_here(found, place, typed=typed))
+        errors.append(_not_here(found, place, typed=typed, named=named))
     if place.recipe.model_id(place.variant_key) == UNKNOWN_MODEL:
         errors.append(
             BadInput(
@@ -115,13 +131,14 @@ def unlaunchable(found: Found, place: Place, strategy: str) -> list[BringupError
     return errors
 
 
-def _not_here(found: Found, place: Place, *, typed: bool) -> BringupError:
+def _not_here(found: Found, place: Place, *, typed: bool, named: bool) -> BringupError:
     kind = BadInput if typed else CheckFailed
     asked = f"--variant {place.variant_key} (typed), and " if typed else ""
+    there = "(--hardware)" if named else "(the names of their GPUs)"
     return kind(
         f"{found.id} does not run on {place.hardware}",
         id="recipe.hardware",
-        observed=f"{asked}hosts are {place.hardware} (the names of their GPUs); {why_not_here(place)} (the recipe)",
+        observed=f"{asked}hosts are {place.hardware} {there}; {why_not_here(place)} (the recipe)",
         required=f"one of {', '.join(_able(place)) or 'the hardware of the recipe'}",
         next_command="invoke recipes.list",
     )

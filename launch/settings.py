@@ -8,6 +8,7 @@ are taken off. A switch has no value, or true or false. An option with several v
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -52,6 +53,32 @@ WRITTEN_BY: Mapping[str, str] = {
 }
 """Options that the plan writes from something else, and from what."""
 SECRET = ("--api-key", "--hf-token")
+SHORT: Mapping[str, str] = {
+    "ac": "attention-config",
+    "asc": "api-server-count",
+    "cc": "compilation-config",
+    "dc": "diffusion-config",
+    "dcp": "decode-context-parallel-size",
+    "dp": "data-parallel-size",
+    "dpa": "data-parallel-address",
+    "dpb": "data-parallel-backend",
+    "dpe": "data-parallel-external-lb",
+    "dph": "data-parallel-hybrid-lb",
+    "dpl": "data-parallel-size-local",
+    "dpm": "data-parallel-multi-port-external-lb",
+    "dpn": "data-parallel-rank",
+    "dpp": "data-parallel-rpc-port",
+    "dpr": "data-parallel-start-rank",
+    "ep": "enable-expert-parallel",
+    "n": "nnodes",
+    "pcp": "prefill-context-parallel-size",
+    "pp": "pipeline-parallel-size",
+    "q": "quantization",
+    "r": "node-rank",
+    "sc": "speculative-config",
+    "tp": "tensor-parallel-size",
+}
+"""vLLM's own short options, without their dash: they are written in full."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +105,7 @@ class Setting:
     @property
     def option(self) -> str:
         name, dot, key = self.name.partition(".")
-        return "--" + name.replace("_", "-") + dot + key
+        return "--" + SHORT.get(name, name.replace("_", "-")) + dot + key
 
 
 def settings(text: str) -> tuple[Setting, ...]:
@@ -86,7 +113,7 @@ def settings(text: str) -> tuple[Setting, ...]:
     found = []
     for part in _split(text):
         name, equals, value = part.partition("=")
-        name = name.strip().removeprefix("--").strip()
+        name = re.sub(r"^--?", "", name.strip()).strip()
         if not name or not name.replace("-", "").replace("_", "").replace(".", "").replace("+", "").isalnum():
             raise _unreadable(text, f"{part.strip()!r} does not begin with the name of an option")
         found.append(Setting(name, _bare(value) if equals else None))
@@ -142,7 +169,7 @@ def words(wanted: Sequence[Setting], version: str) -> list[str]:
         dest = load(version)["flags"].get(one.flag)
         if dest in WRITTEN_BY:
             raise contradiction(one, f"the {one.flag} that the plan writes", WRITTEN_BY[dest])
-        if dest in dests and "." not in one.name:
+        if dest is not None and dest in dests and "." not in one.name:
             raise contradiction(one, str(dests[dest]), "typed")
         dests[dest] = one
         found += _words(one, load(version)["options"].get(dest, {}))

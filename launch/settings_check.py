@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from inventory.errors import BadInput, BringupError, Several
+from launch.placement import LoadBalancing
 from launch.reasons import Reason
 from launch.resolve.constraints import unmet
 from launch.settings import contradiction, dest_of
@@ -23,13 +24,14 @@ if TYPE_CHECKING:
     from launch.resolve.constraints import Unmet
     from launch.settings import Setting
 
+MOST_PORT = 65535
 SIZES: Mapping[str, str] = {
     "tensor_parallel_size": "TP",
     "pipeline_parallel_size": "PP",
     "data_parallel_size": "DP",
     "data_parallel_size_local": "DP on a host",
 }
-_SIZE_FLAGS = frozenset("--" + dest.replace("_", "-") for dest in SIZES) | {"-tp", "-pp", "-dp", "-dpl"}
+SIZE_FLAGS = frozenset("--" + dest.replace("_", "-") for dest in SIZES)
 
 
 def why_settings(request: Request) -> Iterator[Reason]:
@@ -41,16 +43,18 @@ def why_settings(request: Request) -> Iterator[Reason]:
 
 def refuse_unplaceable(request: Request, error: BringupError) -> None:
     """A layout that was typed and that the hosts cannot bear is bad input: both sides are named."""
-    typed = [str(one) for one in request.settings if one.flag in _SIZE_FLAGS]
+    typed = [str(one) for one in request.settings if one.flag in SIZE_FLAGS]
     typed += [f"--strategy {request.strategy}"] if request.strategy else []
     first = error.errors[0] if isinstance(error, Several) else error
+    tensor = [one for one in request.settings if one.flag == "--tensor-parallel-size"]
     if typed and first.id in {"gpu.count", "strategy-unsupported"}:
         raise BadInput(
-            f"{' and '.join(typed)} contradicts the hosts",
+            f"{' and '.join(typed)} contradict{'s' if len(typed) == 1 else ''} the hosts",
             id="override-contradicts",
             observed=f"{', '.join(typed)} (typed), and {first.observed} on {first.host or 'the hosts'} (facts)",
             required=first.required,
-            next_command=f"the same command without {typed[0]}",
+            next_command=f"the same command without {typed[0]}"
+            + (", or with fewer ranks: data-parallel-size-local=N in --set" if len(typed) == len(tensor) == 1 else ""),
         ) from error
 
 
@@ -60,6 +64,7 @@ def refuse_contradicted(choice: Choice, request: Request, command: HostCommand, 
     ours = {dest: one for one in request.settings if (dest := dest_of(one.flag, flags))}
     _refuse_features(choice, request, ours)
     _refuse_sizes(ours, placement)
+    refuse_ports(placement)
     parsed = parse(command.argv[1:], choice.vllm)
     for miss in unmet(choice.place, choice.strategy, parsed):
         dest = dest_of(miss.observed.removeprefix("no ").split(" ", 1)[0], flags)
@@ -111,3 +116,27 @@ def _refuse_sizes(ours: Mapping[str, Setting], placement: Placement) -> None:
     for dest, size in placed.items():
         if dest in ours and ours[dest].value != str(size):
             raise contradiction(ours[dest], f"{SIZES[dest]} {size}", "the strategy on these hosts")
+
+
+def refuse_ports(placement: Placement) -> None:
+    """Raise `BadInput` where the servers of the head would take the port where ranks join, or one that is none."""
+    servers = len(placement.head.ranks) if placement.load_balancing is LoadBalancing.EXTERNAL else 1
+    last = placement.supervisor_port or placement.http_port + servers - 1
+    said = f"--port {placement.http_port}"
+    taken = said if last == placement.http_port else f"{said}, from which the servers of a host take {servers} and more"
+    if last > MOST_PORT:
+        raise _ports(taken, f"the last port, {MOST_PORT}", f"--port {MOST_PORT - (last - placement.http_port)} or less")
+    joins = placement.data_parallel_size > 1 or len(placement.nodes) > 1
+    if joins and placement.http_port <= placement.rpc_port <= last:
+        rpc = f"--rpc-port {placement.rpc_port}, where the ranks join"
+        raise _ports(f"{taken} up to {last}" if taken != said else said, rpc, "ports of their own for both")
+
+
+def _ports(ours: str, other: str, required: str) -> BadInput:
+    return BadInput(
+        f"{ours} contradicts {other}",
+        id="override-contradicts",
+        observed=f"{ours} (typed, or by default), and {other} (typed, or by default)",
+        required=required,
+        next_command="the same command with another --port or --rpc-port",
+    )

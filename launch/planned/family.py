@@ -14,6 +14,8 @@ from launch.reasons import Reason
 from launch.vllm_args.parse import full_flag, load
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from launch.choice import Choice
     from launch.vllm_args.parse import Parsed
 
@@ -49,18 +51,18 @@ def family_of(model_id: str) -> Family | None:
     return next((one for one in FAMILIES if any(mark in name for mark in one.marks)), None)
 
 
-def family_words(choice: Choice, said: Parsed) -> tuple[list[str], list[Reason]]:
-    """What the command lacks of its family's words; and a reason for all of them, said or added."""
+def family_words(choice: Choice, said: Parsed, typed: Mapping[str, str]) -> tuple[list[str], list[Reason]]:
+    """What the command lacks of its family's words; and a reason for all of them: said, added or `typed` (by dest)."""
     words: list[str] = []
     added: list[str] = []
     family = family_of(choice.model_id)
     for dest in OPTIONS if family else ():
         name = getattr(family, dest)
-        if name and dest not in said.values and _is_taken(choice, dest, name):
+        if name and dest not in typed and dest not in said.values and _is_taken(choice, dest, name):
             flag = full_flag(load(choice.vllm)["options"][dest])
             words += [flag, name]
             added.append(f"{flag} {name}")
-    return words, list(_reasons(said, added))
+    return words, [*_reasons(said, added, typed), *_others(family, said, typed)]
 
 
 def _is_taken(choice: Choice, dest: str, name: str) -> bool:
@@ -74,8 +76,17 @@ def _was_left_out(choice: Choice, dest: str) -> bool:
     return feature in choice.found.recipe.features and feature not in choice.features.names
 
 
-def _reasons(said: Parsed, added: list[str]) -> Iterator[Reason]:
-    there = [f"{said.given[dest]} {said.values[dest]}" for dest in OPTIONS if dest in said.values]
+def _others(family: Family | None, said: Parsed, typed: Mapping[str, str]) -> Iterator[Reason]:
+    """What was typed in place of the family's word."""
+    for dest in OPTIONS:
+        usual = said.values.get(dest) or getattr(family, dest, None)
+        if dest in typed and usual and not typed[dest].endswith(str(usual)):
+            rule = "without it calls and thinking may stay in the text, or the prompt be made otherwise"
+            yield Reason("parsers", typed[dest], rule, (("the family's", str(usual)),), "typed", warns=True)
+
+
+def _reasons(said: Parsed, added: list[str], typed: Mapping[str, str]) -> Iterator[Reason]:
+    there = [f"{said.given[dest]} {said.values[dest]}" for dest in OPTIONS if dest in {*said.values} - {*typed}]
     if there:
         yield Reason("parsers", ", ".join(there), "the recipe's, for the family of the model", source="recipe")
     if added:

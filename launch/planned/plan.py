@@ -34,7 +34,7 @@ def planned(
     flags = load(version)["flags"]
     typed = {dest: str(one) for one in request.settings if (dest := dest_of(one.flag, flags))}
     head = parse(said[0].argv, version)
-    lacking, reasons = family_words(choice, head)
+    lacking, reasons = family_words(choice, head, typed)
     if request.wanted.profile:
         changed, why = profile_words(request.wanted.profile, Limits(choice, head, typed))
         lacking, reasons = [*lacking, *changed], [*reasons, *why]
@@ -44,7 +44,7 @@ def planned(
     said = _over(said, lacking, version)
     if request.wanted.lora_dynamic:
         said = [replace(one, env={**one.env, DYNAMIC: "1"}) for one in said]
-    safety = safety_reasons(choice, request, parse(said[0].argv, version), typed)
+    safety = safety_reasons(choice, request, parse(said[0].argv, version), typed, head)
     return list(said), (*reasons, *why, *safety)
 
 

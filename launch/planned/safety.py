@@ -20,14 +20,19 @@ SOURCE = "frontier deployment handbook 8.4"
 UNQUANTISED = ("", "bf16", "bfloat16", "fp16", "float16", "fp32", "float32")
 
 
-def safety_reasons(choice: Choice, request: Request, said: Parsed, typed: Mapping[str, str]) -> Iterator[Reason]:
-    """`said`: the command with everything that was set. `typed`: the operator's options, by dest."""
+def safety_reasons(
+    choice: Choice, request: Request, said: Parsed, typed: Mapping[str, str], recipe: Parsed
+) -> Iterator[Reason]:
+    """`said`: the command with everything that was set; `recipe`: as the recipe has it. `typed`: options by dest."""
     yield _key(request)
     if said.get("trust_remote_code") and "trust_remote_code" not in typed:
         commit = choice.found.recipe.bringup.revisions.get(choice.variant)
         pinned = (("commit", commit.revision),) if commit and commit.revision else ()
         rule = "the recipe says that the model needs it: Python of its repository runs on every host"
         yield Reason("--trust-remote-code", "on", rule, pinned, "recipe")
+    if recipe.get("trust_remote_code") and not said.get("trust_remote_code"):
+        rule = "the recipe says that the model needs it: without it the model may not load"
+        yield Reason("--trust-remote-code", "off", rule, source=typed.get("trust_remote_code", "typed"), warns=True)
     if _fetches(choice, said):
         rule = "a request may name any URL, and the server fetches it from inside the network: --media-domains"
         yield Reason("media domains", "all", rule, source=SOURCE, warns=True)
@@ -55,7 +60,7 @@ def refuse_contradicted_planned(choice: Choice, request: Request, served_name: s
     """Raise `BadInput` for a planned setting that the variant or the deployment's name contradicts."""
     precision = choice.found.recipe.variant(choice.variant).precision or ""
     for one in request.settings:
-        dest = one.name.replace("-", "_")
+        dest = one.flag.removeprefix("--").replace("-", "_")
         if dest == "quantization" and precision.lower() not in UNQUANTISED and one.value != precision:
             raise contradiction(one, f"the variant {choice.variant} in {precision}, quantised as it is", "the recipe")
         if dest == "lora_modules" and one.typed and served_name in adapters_of((one.value or "").replace(" ", ",")):

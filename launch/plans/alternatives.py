@@ -17,6 +17,7 @@ from launch.resolve import Case
 from launch.resolve.constraints import unmet
 from launch.resolve.gates import Place, effective_strategies, floor, least_nodes, offered, supported
 from launch.settings import Setting, dest_of
+from launch.settings_check import SIZE_FLAGS
 from launch.vllm_args.parse import load, parse
 
 if TYPE_CHECKING:
@@ -33,25 +34,41 @@ FITS, SHORT, REFUSED, UNKNOWN = "fits", "short", "refused", "unknown"
 
 @dataclass(frozen=True, slots=True)
 class Other:
-    """A choice that differs from the plan's. `strategy` None: the recipe's for this number of nodes."""
+    """A choice that differs from the plan's. `strategy` None: the recipe's for this number of nodes.
+
+    `setting`: one more, in place of the same option's; `without`: those that were typed and are taken back.
+    """
 
     flags: str
     variant: str
     strategy: str | None
     nodes: int
     setting: Setting | None = None
+    without: tuple[Setting, ...] = ()
 
 
-def alternatives_of(outline: Outline, memory: Memory, gpu_bytes: int | None) -> tuple[Alternative, ...]:
-    """The others of a plan whose memory is `memory`. `gpu_bytes`: of the smallest GPU that it uses."""
-    return tuple(_judged(outline, other, gpu_bytes) for other in _others(outline, memory))
+def alternatives_of(
+    outline: Outline, memory: Memory, gpu_bytes: int | None, *, assumed: bool = False
+) -> tuple[Alternative, ...]:
+    """The others of a plan whose memory is `memory`. `gpu_bytes`: of the smallest GPU that it uses.
+
+    `assumed`: there are as many hosts as --nodes says, and else those that were asked for.
+    """
+    choice = outline.choice
+    most = None if assumed else len(choice.hosts) + len(choice.left_out)
+    return tuple(_judged(outline, other, gpu_bytes) for other in _others(outline, memory, most))
 
 
-def _others(outline: Outline, memory: Memory) -> Iterator[Other]:
+def _others(outline: Outline, memory: Memory, most: int | None) -> Iterator[Other]:
+    """`most`: hosts that there are; None: any number."""
     choice, nodes = outline.choice, len(outline.choice.hosts)
     yield from _options(outline, memory, nodes)
+    sized = tuple(one for one in outline.request.settings if one.flag in SIZE_FLAGS)
+    if sized and memory.fits is False:
+        yield Other(f"without {' '.join(map(str, sized))}", choice.variant, choice.strategy, nodes, without=sized)
     for count in sorted({1, nodes // 2, nodes + 1, 2 * nodes} - {0, nodes}):
-        yield Other(_nodes_flags(outline.request, count, nodes), choice.variant, None, count)
+        flags = f"--nodes {count}" if most is None or count <= most else f"{count - most} more host(s) in --hosts"
+        yield Other(flags, choice.variant, None, count)
     for variant in choice.found.recipe.variants:
         if variant != choice.variant:
             yield Other(f"--variant {variant}", variant, None, nodes)
@@ -59,12 +76,6 @@ def _others(outline: Outline, memory: Memory) -> Iterator[Other]:
     for strategy in effective_strategies(choice.found.recipe):
         if strategy != choice.strategy and choice.found.library.strategy(strategy).deploy_type == type_:
             yield Other(f"--strategy {strategy}", choice.variant, strategy, nodes)
-
-
-def _nodes_flags(request: Request, count: int, nodes: int) -> str:
-    if count < nodes or request.hardware:
-        return f"--nodes {count}"
-    return f"{count - nodes} more host(s) in --hosts"
 
 
 def _options(outline: Outline, memory: Memory, nodes: int) -> Iterator[Other]:
@@ -141,14 +152,15 @@ def _sized(
     candidate: Choice, other: Other, argv: tuple[str, ...], layout: Layout, gpu_bytes: int | None
 ) -> Alternative:
     data = layout.ranks_per_host * other.nodes // layout.hosts_per_rank
-    memory = memory_of(candidate, argv, nodes=other.nodes, data=data, gpu_bytes=gpu_bytes)
+    gpus = layout.ranks_per_host * layout.width * other.nodes if layout.needs_gpus else 0
+    memory = memory_of(candidate, argv, gpus=gpus, data=data, gpu_bytes=gpu_bytes)
     outcome = {True: FITS, False: SHORT, None: UNKNOWN}[memory.fits]
     return Alternative(
         flags=other.flags,
         variant=other.variant,
         strategy=candidate.strategy,
         nodes=other.nodes,
-        gpus=layout.ranks_per_host * layout.width * other.nodes if layout.needs_gpus else 0,
+        gpus=gpus,
         outcome=outcome,
         why="" if outcome == FITS else memory.of,
         needed_bytes=memory.needed_bytes,
@@ -166,7 +178,9 @@ def _why_not(place: Place, strategy: str, nodes: int) -> str:
 
 
 def _with(request: Request, other: Other, version: str) -> Request:
-    """The request with the option of `other` in place of the same one."""
+    """The request with the option of `other` in place of the same one, or without those that it takes back."""
+    if other.without:
+        return replace(request, settings=tuple(one for one in request.settings if one not in other.without))
     if other.setting is None:
         return request
     flags = load(version)["flags"]
@@ -175,9 +189,14 @@ def _with(request: Request, other: Other, version: str) -> Request:
 
 
 def nearest(alternatives: tuple[Alternative, ...]) -> tuple[Alternative, ...]:
-    """The first feasible one of each kind of change."""
+    """The first feasible one of each kind of change; where none is, the first of which it is not known."""
+    return _first_of_each(alternatives, FITS) or _first_of_each(alternatives, UNKNOWN)
+
+
+def _first_of_each(alternatives: tuple[Alternative, ...], outcome: str) -> tuple[Alternative, ...]:
     found: dict[str, Alternative] = {}
     for one in alternatives:
-        if one.outcome == FITS:
-            found.setdefault(one.flags.split(" ")[0] if one.flags.startswith("--") else "--hosts", one)
+        if one.outcome == outcome:
+            first = one.flags.split(" ")[0]
+            found.setdefault(first if first.startswith("--") or first == "without" else "--hosts", one)
     return tuple(found.values())

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from launch.choice import Choice
     from launch.memory.of_recipe import Forecast
     from launch.memory.plan import MemoryPlan
+    from launch.resolve.gates import Place
 
 GB = 10**9
 GANG, ONE = "the gang", "a GPU"
@@ -31,15 +32,18 @@ FILES = "files of "
 THOUSAND = 1000
 
 
-def memory_of(choice: Choice, argv: Sequence[str], *, nodes: int, data: int, gpu_bytes: int | None) -> Memory:
-    """The memory of `argv`, the head's command, on `nodes` hosts with `data` ranks; `gpu_bytes` of the smallest GPU."""
+def memory_of(choice: Choice, argv: Sequence[str], *, gpus: int, data: int, gpu_bytes: int | None) -> Memory:
+    """The memory of `argv`, the head's command, on `gpus` GPUs in all with `data` ranks; `gpu_bytes` of the smallest.
+
+    GPUs of a host that the layout leaves unused hold nothing.
+    """
     place = choice.place
     gpu = Gpu(gpu_bytes, place.profile.kind)
     found = forecast(choice.found.recipe, choice.variant, argv, choice.vllm, gpu)
     plan = found.plan if found else None
-    needed, there = place.variant.vram_minimum_gb, place.profile.vram_gb
-    if needed and there and needed > there * nodes:
-        return _memory(plan, data, fits=False, of=GANG, needed=int(needed * GB), there=int(there * nodes * GB))
+    needed, there = place.variant.vram_minimum_gb, vram_gb(place, gpus)
+    if needed and there and needed > there:
+        return _memory(plan, data, fits=False, of=GANG, needed=int(needed * GB), there=int(there * GB))
     if found is not None and found.plan.fits is False:
         return _too_small(found.plan, data, fits=None if is_derived(found) else False)
     loads = bool(needed and there)
@@ -50,8 +54,14 @@ def memory_of(choice: Choice, argv: Sequence[str], *, nodes: int, data: int, gpu
         fits=fits,
         of=GANG,
         needed=int(needed * GB) if needed else None,
-        there=int(there * nodes * GB) if there else None,
+        there=int(there * GB) if there else None,
     )
+
+
+def vram_gb(place: Place, gpus: int) -> float | None:
+    """What vendors state for `gpus` GPUs of this hardware together."""
+    node = place.profile.vram_gb
+    return node * gpus / place.profile.gpus if node and place.profile.gpus else None
 
 
 def is_derived(found: Forecast) -> bool:
@@ -97,7 +107,7 @@ def _memory(
         is_bound=plan.is_bound if plan else False,
         context=plan.context if plan else None,
         unknown=plan.unknown if plan else ("architecture of the model",),
-        source="; ".join((MINIMUM, *(plan.notes if plan else ()))),
+        source=MINIMUM if of == GANG and not fits else "; ".join((MINIMUM, *(plan.notes if plan else ()))),
     )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from inventory.errors import BringupError, CheckFailed
 from launch.hardware import CPU
 from launch.plans import document
-from launch.plans.alternatives import alternatives_of, nearest
+from launch.plans.alternatives import FITS, alternatives_of, nearest
 from launch.plans.fit import memory_of
 from launch.plans.hosts import hosts_of
 from launch.plans.images import image_of_recipe
@@ -35,7 +35,8 @@ def plan_of(
     head = outline.decision.commands[0]
     hosts = hosts_of(outline.decision, facts)
     smallest = smallest_gpu(hosts)
-    memory = memory_of(choice, head.argv, nodes=len(hosts), data=placement.data_parallel_size, gpu_bytes=smallest)
+    used = sum(gpu.rank is not None for host in hosts for gpu in host.gpus)
+    memory = memory_of(choice, head.argv, gpus=used, data=placement.data_parallel_size, gpu_bytes=smallest)
     recipe = choice.found.recipe
     return document.LaunchPlan(
         format_version=document.FORMAT_VERSION,
@@ -62,7 +63,7 @@ def plan_of(
         left_out=choice.left_out,
         memory=memory,
         reasons=placement.reasons,
-        alternatives=alternatives_of(outline, memory, smallest),
+        alternatives=alternatives_of(outline, memory, smallest, assumed=assumed),
         obstacles=(*map(_obstacle, outline.obstacles), *_refused_words(outline)),
         contested=tuple(
             document.Contested(one.what, one.value, one.source, one.others) for one in recipe.bringup.sources
@@ -168,4 +169,6 @@ def _next(plan: document.LaunchPlan) -> str:
     able = nearest(plan.alternatives)
     if not able:
         return "invoke recipes.list: no variant, layout or number of nodes that was tried holds this model here"
-    return "the same command with " + ", or ".join(one.flags for one in able)
+    said = (one.flags if one.flags.startswith("without ") else f"with {one.flags}" for one in able)
+    doubt = "" if able[0].outcome == FITS else ": not known to fit, and not known not to"
+    return "the same command " + ", or ".join(said) + doubt

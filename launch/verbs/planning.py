@@ -39,6 +39,8 @@ def plan(  # noqa: PLR0913  (its flags)
     **flags: str,
 ) -> ExitCode:
     output = _output(output, json=json)
+    if save and output not in {"shell", "compose"}:
+        raise request.refused("save", save, "--output shell or compose: what else is there goes to stdout")
     if compare:
         return _compare(compare, json=output == "json")
     wanted = arguments.launch_request(model, **flags)

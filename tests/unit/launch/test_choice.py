@@ -161,7 +161,15 @@ REFUSED = [
     ),
     ("gpt-oss-120b", [8], "NVIDIA L4", {}, "recipe.hardware", 4, ("hosts are l4", "the recipe does not name it")),
     ("gpt-oss-120b", [8], "NVIDIA FUTURE", {}, "gpu.model", 4, ("NVIDIA FUTURE", "taxonomy")),
-    ("kimi-k3", [4], GB300, {}, "strategy-none", 2, ("strategies", "1 more host(s)")),
+    (
+        "kimi-k3",
+        [4],
+        GB300,
+        {},
+        "strategy-none",
+        2,
+        ("needs 8 GPUs (strategy_min_gpus), 4 more than 4", "1 more host(s)"),
+    ),
     ("glm-5", [4, 4, 4], GB200, {}, "strategy-unsupported", 2, ("TP 12 does not divide", "attention heads")),
     ("mistral-large-4", [8], B300, {}, "checkpoint-unknown", 2, ("no model_id",)),
 ]

@@ -143,7 +143,7 @@ def ids(error: BringupError) -> set[str]:
             "for NVIDIA blackwell",
         ),
         ("minimax-m3", 1, 8, "NVIDIA H200", {"variant": "mxfp4"}, "recipe.hardware", "is for mi355x"),
-        ("kimi-k3", 1, 4, "NVIDIA GB300", {}, "strategy-none", "strategies"),
+        ("kimi-k3", 1, 4, "NVIDIA GB300", {}, "strategy-none", "strategy_min_gpus"),
         ("kimi-k3", 1, 8, "NVIDIA B300", {"variant": "fp9"}, "variant-unknown", "fp9"),
         ("kimi-k3", 1, 8, "NVIDIA B300", {"strategy": "x"}, "strategy-unknown", "x"),
         ("gpt-oss-120b", 1, 8, "NVIDIA L4", {}, "recipe.hardware", "does not name it"),

@@ -100,6 +100,19 @@ def test_files_are_written_into_a_new_folder(tmp_path: Path, capsys: pytest.Capt
         ({"set": "max-modle-len=3"}, "--max-model-len"),
         ({"hosts": "elsewhere"}, "elsewhere"),
         ({"hardware": "h200"}, "--hardware h200 contradicts the hosts"),
+        ({"model": "tiny-dense", "hosts": "", "replay": "", "hardware": "h200"}, "a recipe that uses none"),
+        ({"strategy": "fast"}, "one of multi_node_dep"),
+        ({"save": "/tmp/never-made"}, "--save"),
+        (
+            {"port": "13345", "model": "deepseek-v4-pro", "hosts": "h200-hgx"},
+            "--port 13345 contradicts --rpc-port 13345",
+        ),
+        ({"port": "65535", "load_balancing": "external", "model": "deepseek-v4-pro", "hosts": "h200-hgx"}, "65535"),
+        ({"model": "kimi-k3"}, "single_node_tp needs 8 GPUs (strategy_min_gpus), 4 more than 4"),
+        (
+            {"variant": "nvfp4", "model": "deepseek-v4-pro", "hosts": "", "replay": "", "hardware": "h200"},
+            "(--hardware)",
+        ),
         ({"hosts": "", "replay": "", "hardware": "gb2000"}, "gb2000"),
     ],
 )

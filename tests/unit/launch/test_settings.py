@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inventory.errors import BadInput
-from launch.settings import Setting, over, settings, words
+from launch.settings import SHORT, Setting, over, settings, words
 from launch.vllm_args import check, parse
+from launch.vllm_args.parse import full_flag, load
 
 V33 = "0.33.0"
 MTP = '{"method":"mtp","num_speculative_tokens":1}'
@@ -123,3 +124,32 @@ def test_a_key_behind_a_dot_changes_that_key_alone() -> None:
 def test_a_setting_is_shown_as_it_can_be_typed_again() -> None:
     assert str(Setting("speculative-config", MTP)) == f"--set 'speculative-config={MTP}'"
     assert str(Setting("trust-remote-code")) == "--set trust-remote-code"
+
+
+@pytest.mark.parametrize("version", ["0.32.0", V33])
+def test_short_options_are_those_of_each_version(version: str) -> None:
+    schema = load(version)
+    short = {
+        flag[1:]: full_flag(schema["options"][dest])[2:] for flag, dest in schema["flags"].items() if flag[1] != "-"
+    }
+    assert short == SHORT
+
+
+@pytest.mark.parametrize(
+    "text", ["tp=4", "-tp=4", "tensor-parallel-size=4", "tensor_parallel_size=4", " --tensor-parallel-size = 4"]
+)
+def test_an_option_is_written_in_full_however_it_was_typed(text: str) -> None:
+    assert words(settings(text), V33) == ["--tensor-parallel-size", "4"]
+
+
+def test_a_key_behind_a_short_option() -> None:
+    assert words(settings("-cc.mode=3"), V33) == ["--compilation-config.mode", "3"]
+
+
+def test_two_names_of_one_option_contradict_and_two_unknown_ones_do_not() -> None:
+    with pytest.raises(BadInput) as both:
+        words(settings("tp=4,tensor_parallel_size=2"), V33)
+    assert both.value.id == "override-contradicts"
+    with pytest.raises(BadInput) as unknown:
+        words(settings("foo=1,bar=2"), V33)
+    assert "--foo" in unknown.value.observed

@@ -6,6 +6,7 @@ import pytest
 
 from launch.planned.family import FAMILIES, family_of
 from launch.request import Request
+from launch.settings import settings
 from launch.vllm_args.parse import load
 from tests.unit.launch.gangs import facts, hosts
 from tests.unit.launch.real_gangs import decided, reason, words
@@ -36,6 +37,16 @@ def test_what_the_recipe_says_is_not_said_twice() -> None:
     for flag in ("--tokenizer-mode", "--tool-call-parser", "--reasoning-parser"):
         assert command.count(f"{flag} deepseek_v4") == 1
     assert "the recipe's, for the family" in why
+
+
+@pytest.mark.parametrize(("option", "warned"), [("hermes", True), ("deepseek_v4", False)])
+def test_what_was_typed_in_place_of_the_family_is_warned_of(option: str, warned: bool) -> None:  # noqa: FBT001
+    members = hosts(1)
+    request = Request("deepseek-v4-pro", settings=settings(f"tool-call-parser={option}"))
+    placement = decided(request, members, facts(members, [8], "NVIDIA H200")).placement
+    found = [one for one in placement.reasons if one.decision == "parsers"]
+    assert any(one.warns for one in found) is warned
+    assert not any("--tool-call-parser" in one.chosen and not one.warns for one in found)
 
 
 @pytest.mark.parametrize(

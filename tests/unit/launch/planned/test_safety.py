@@ -29,7 +29,9 @@ def test_code_of_the_model_runs_only_where_the_recipe_says_and_at_which_commit()
     why = reasons("deepseek-v4-pro")["--trust-remote-code"]
     assert ("commit", "72e1d3230f6c080a530b0a1d46f8eb4602340597") in why.numbers
     assert "--trust-remote-code" not in reasons("glm-5")
-    assert "--trust-remote-code" not in reasons("deepseek-v4-pro", Flags(trust_remote_code="no"))
+    off = reasons("deepseek-v4-pro", Flags(trust_remote_code="no"))["--trust-remote-code"]
+    assert (off.chosen, off.warns) == ("off", True)
+    assert "--trust-remote-code" not in reasons("glm-5", Flags(trust_remote_code="no"))
 
 
 def test_a_model_that_fetches_images_is_warned_of_until_domains_are_named() -> None:

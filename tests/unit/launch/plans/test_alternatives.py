@@ -8,10 +8,13 @@ from typing import Any
 import pytest
 
 from inventory.errors import BringupError, CheckFailed
+from launch.outline import outline
 from launch.plans.alternatives import nearest
 from launch.plans.document import Alternative
-from launch.plans.make import refuse_unfit
-from tests.unit.launch.plans.planned import plan
+from launch.plans.make import plan_of, refuse_unfit
+from launch.request import Request
+from tests.unit.launch.gangs import facts, hosts
+from tests.unit.launch.plans.planned import OURS, plan
 
 CASES = [
     ("deepseek-v4-pro", [4, 4], "NVIDIA GB200"),
@@ -76,7 +79,28 @@ def test_the_nearest_is_one_of_each_kind_of_change() -> None:
     assert flags == ["1 more host(s) in --hosts", "--variant nvfp4"]
     with pytest.raises(CheckFailed, match="does not fit") as caught:
         refuse_unfit(made)
-    assert caught.value.next_command == "the same command with 1 more host(s) in --hosts, or --variant nvfp4"
+    assert caught.value.next_command == "the same command with 1 more host(s) in --hosts, or with --variant nvfp4"
+
+
+@pytest.mark.parametrize("setting", ["data-parallel-size=4", "tp=2,data-parallel-size=2"])
+def test_gpus_that_the_layout_leaves_unused_hold_no_weights(setting: str) -> None:
+    made = plan("deepseek-v4-pro", [8], "NVIDIA H200", setting=setting)
+    assert made.memory.there_bytes == 4 * 141 * 10**9
+    with pytest.raises(CheckFailed) as caught:
+        refuse_unfit(made)
+    assert "without --set" in caught.value.next_command
+    (back,) = (one for one in made.alternatives if one.flags.startswith("without "))
+    assert back.gpus == 8
+
+
+def test_hosts_that_were_left_out_are_asked_for_by_nodes() -> None:
+    members = hosts(3)
+    seen = facts(members, [4, 4, 4])
+    made = plan_of(outline(OURS.find("deepseek-v4-pro"), Request("deepseek-v4-pro", nodes=1), members, seen), seen)
+    flags = [one.flags for one in made.alternatives if one.nodes > 1]
+    assert flags == ["--nodes 2"]
+    two = plan_of(outline(OURS.find("deepseek-v4-pro"), Request("deepseek-v4-pro", nodes=2), members, seen), seen)
+    assert [one.flags for one in two.alternatives if one.nodes > 2] == ["--nodes 3", "1 more host(s) in --hosts"]
 
 
 def test_a_context_that_fits_is_the_longest_that_does() -> None:
