@@ -78,6 +78,7 @@ class Settings(Strict):
     mirrors: Mirrors = Mirrors()
     proxy: HttpUrl | None = None
     no_proxy: tuple[str, ...] = ()
+    internet: bool | None = None
     env: dict[Variable, VariableValue] = {}
 
 
@@ -116,8 +117,8 @@ class Host(Strict):
     """One host with everything decided. None: what ssh's own configuration says.
 
     `address` is what ssh is given (a name of ssh_config, DNS or an IP address). `fabric_address` and
-    `fabric_interface` are where ranks talk to each other, None: found by probing. `env` is added to the
-    environment of everything that bringup starts on the host.
+    `fabric_interface` are where ranks talk to each other, None: found by probing. `internet`: whether it reaches the
+    sources of downloads itself, None: it is tried. `env` is added to the environment of everything that bringup starts.
     """
 
     name: HostName
@@ -134,6 +135,7 @@ class Host(Strict):
     mirrors: Mirrors = Mirrors()
     proxy: HttpUrl | None = None
     no_proxy: tuple[str, ...] = ()
+    internet: bool | None = None
     env: tuple[tuple[Variable, VariableValue], ...] = ()
 
 

@@ -43,6 +43,8 @@ class Engine:
     python: str
     steps: tuple[Step, ...]
     downloads: tuple[Download, ...]
+    wanted: EnvironmentDefinition
+    environment: str  # its folder
 
 
 def engines_of(
@@ -110,6 +112,8 @@ def _engine(choice: Choice, host: Host, facts: HostFacts, served_name: str, draf
             drafts[0].folder if drafts else None,
         ),
         python=python,
+        wanted=wanted,
+        environment=environment,
         steps=(
             directory(layout.caches, mode="0755", why="caches survive a start and are the engine's home"),
             python_env(wanted, folder=environment, sources=_sources(host)),

@@ -12,6 +12,13 @@ class Layout:
     def environment(self, digest: str) -> str:
         return f"{self.state_dir}/envs/{digest}"
 
+    def wheelhouse(self, name: str) -> str:
+        return f"{self.state_dir}/wheelhouses/{name}"
+
+    def incoming(self, digest: str) -> str:
+        """Where the control machine puts files until all are there."""
+        return f"{self.state_dir}/incoming/{digest}"
+
     def weights(self, repo: str, commit: str) -> str:
         return f"{self.state_dir}/weights/{repo.replace('/', '--')}/{commit}"
 

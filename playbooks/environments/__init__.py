@@ -17,6 +17,8 @@ from pathlib import Path
 from inventory.errors import BadInput
 
 FOLDER = Path(__file__).parent
+UV_LOCK = FOLDER / "uv.txt"
+"""The uv that hosts without a way out are given."""
 PYTHON_RANGE = re.compile(r">=3\.(\d+),<3\.(\d+)")
 PLATFORM = re.compile(r"platform_machine == '(\w+)'")
 

@@ -1,0 +1,158 @@
+"""Which hosts reach a package index, and the wheels for those that do not, as the index of this machine has them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from inventory.errors import BringupError, CheckFailed, raise_all
+from inventory.quoting import quote
+from launch.offline import cargo_of, is_installed, pins_of, target_of, with_wheelhouse
+from playbooks.web import Web
+from playbooks.wheelhouse.control import own_indexes
+from playbooks.wheelhouse.index import Index
+from playbooks.wheelhouse.resolve import resolve
+from playbooks.wheelhouse.store import Store, default_folder
+
+if TYPE_CHECKING:
+    from inventory.facts.host import HostFacts
+    from inventory.fleet import Fleet
+    from inventory.schema import Host
+    from inventory.transport.base import Transport
+    from launch.engine import Engine
+    from launch.outline import Outline
+    from launch.report import Report
+    from playbooks.cargo import CargoFile
+    from playbooks.environments import EnvironmentDefinition
+    from playbooks.wheelhouse.target import Target
+
+REACH_S = 20.0
+UNREACHED = "unreached"
+
+# The index that uv or pip would ask on that host; pip itself knows the address of the public one.
+_REACH = r"""proxy=%s
+if [ -n "$proxy" ]; then export http_proxy="$proxy" https_proxy="$proxy" no_proxy=%s; fi
+index=%s
+if [ -z "$index" ]; then index=${UV_DEFAULT_INDEX:-${PIP_INDEX_URL:-}}; fi
+for pip in pip pip3; do
+  if [ -z "$index" ]; then index=$("$pip" config get global.index-url 2>/dev/null || :); fi
+done
+if ! command -v python3 >/dev/null; then index=; fi
+if [ -n "$index" ] || python3 -c 'import pip' 2>/dev/null; then
+  timeout 12 python3 - "$index" <<'END' && exit 0
+import sys, urllib.error, urllib.request
+index = sys.argv[1]
+if not index:
+    from pip._internal.models.index import PyPI
+    index = PyPI.simple_url
+try:
+    urllib.request.urlopen(urllib.request.Request(index.rstrip("/") + "/pip/", method="HEAD"), timeout=8).close()
+except urllib.error.HTTPError:
+    pass
+except (OSError, ValueError) as error:
+    print("unreached", getattr(error, "reason", error))
+    sys.exit(0)
+print("reached")
+END
+  echo 'unreached no answer within 12 s'
+  exit 0
+fi
+if [ -z "$(ip route show default 2>/dev/null; ip -6 route show default 2>/dev/null)" ]; then
+  echo 'unreached no default route'
+else
+  echo 'unknown'
+fi
+"""
+
+
+def supplied_engines(
+    one: Outline, fleet: Fleet, facts: Mapping[str, HostFacts], report: Report
+) -> Mapping[str, Engine]:
+    """The engines of `one`, those of hosts without a way out with a wheelhouse. Raises `CheckFailed`."""
+    open_ones = {name: engine for name, engine in one.engines.items() if not is_installed(engine)}
+    why = _without_way_out(open_ones, fleet)
+    if not why:
+        return one.engines
+    addresses = {node.host: node.address for node in one.decision.placement.nodes if node.address}
+    targets = _targets({name: open_ones[name] for name in why}, facts)
+    found: dict[Target, tuple[CargoFile, ...]] = {}
+    engines = dict(one.engines)
+    for name, target in targets.items():
+        engine, host = engines[name], fleet.hosts[name]
+        if target not in found:
+            found[target] = wheels(engine.wanted, target, host)
+            _say(report, [key for key, its in targets.items() if its == target], why, found[target])
+        cargo = cargo_of(host, engine.wanted, target, found[target], addresses)
+        engines[name] = with_wheelhouse(engine, cargo, target)
+    return engines
+
+
+def wheels(wanted: EnvironmentDefinition, target: Target, host: Host) -> tuple[CargoFile, ...]:
+    """All wheels of an environment. Raises `CheckFailed` for what no index of this machine has."""
+    web = Web(host.proxy.reveal() if host.proxy else None, host.no_proxy)
+    torch = [host.mirrors.torch.reveal()] if host.mirrors.torch else []
+    common = [host.mirrors.pypi.reveal()] if host.mirrors.pypi else list(own_indexes())
+    if not common:
+        raise CheckFailed(
+            "this machine knows no package index",
+            id="index-unknown",
+            observed="neither mirrors: pypi: in the inventory, nor settings of uv or pip here, nor pip",
+            required="an index to fetch the locked wheels from",
+            next_command="set mirrors: pypi: in the inventory",
+        )
+    pins, apart = pins_of(wanted, target)
+    found = resolve(pins, target, [Index(url, web) for url in common])
+    return (*found, *resolve(apart, target, [Index(url, web) for url in (*torch, *common)]))
+
+
+def reach_script(host: Host) -> str:
+    """Print `reached`, `unreached WHY` or `unknown`."""
+    proxy = host.proxy.reveal() if host.proxy else ""
+    index = host.mirrors.pypi.reveal() if host.mirrors.pypi else ""
+    return _REACH % (quote(proxy), quote(",".join(host.no_proxy)), quote(index))
+
+
+def _without_way_out(engines: Mapping[str, Engine], fleet: Fleet) -> dict[str, str]:
+    """Hosts that need a wheelhouse, and why: as the inventory says, else as they answer; unknown is left to uv."""
+    why = {name: "internet: false in the inventory" for name in engines if fleet.hosts[name].internet is False}
+    asked = [name for name in engines if fleet.hosts[name].internet is None]
+
+    def one(transport: Transport) -> str:
+        return transport.run(reach_script(fleet.hosts[transport.host]), timeout=REACH_S).text.strip()
+
+    outcomes = fleet.each(one, asked) if asked else {}
+    raise_all([outcome for outcome in outcomes.values() if isinstance(outcome, BringupError)])
+    for name, said in outcomes.items():
+        word, _, reason = str(said).partition(" ")
+        if word == UNREACHED:
+            why[name] = f"its package index does not answer: {reason[:120]}"
+    return why
+
+
+def _targets(engines: Mapping[str, Engine], facts: Mapping[str, HostFacts]) -> dict[str, Target]:
+    """By host; of hosts that differ in glibc alone, the oldest of them counts for all."""
+    targets: dict[str, Target] = {}
+    errors: list[BringupError] = []
+    for name, engine in engines.items():
+        try:
+            targets[name] = target_of(facts[name], engine.wanted)
+        except BringupError as error:
+            errors.append(error)
+    raise_all(errors)
+    oldest = {
+        (one.minor, one.machine): min(
+            other.glibc for other in targets.values() if (other.minor, other.machine) == (one.minor, one.machine)
+        )
+        for one in targets.values()
+    }
+    return {name: replace(one, glibc=oldest[one.minor, one.machine]) for name, one in targets.items()}
+
+
+def _say(report: Report, hosts: list[str], why: Mapping[str, str], files: tuple[CargoFile, ...]) -> None:
+    reasons = "; ".join(dict.fromkeys(why[name] for name in hosts))
+    size = sum(one.size for one in files)
+    missing = sum(one.size for one in Store(default_folder()).missing(files))
+    report.say(f"  {', '.join(hosts)}: without a package index ({reasons})")
+    spread = "to one of them, and from there to the others" if len(hosts) > 1 else "there"
+    report.say(f"  {len(files)} wheels, {size / 1e9:.2f} GB ({missing / 1e9:.2f} GB to fetch), go from here {spread}")
