@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ import pytest
 import tasks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 ROOT = Path(__file__).resolve().parents[2]
 TYPED = re.compile(r"(?:^|[`$;(&]\s*|: |run )invoke ((?:[a-z]+\.)?[a-z]+(?:-[a-z]+)*)(?![.\w])((?: [^`;|&\n]*)?)")
@@ -35,17 +36,20 @@ def texts() -> Iterator[tuple[str, str]]:
             yield f"{path.relative_to(ROOT)}:{number}", line.strip()
 
 
-def typed() -> Iterator[tuple[str, str, str]]:
-    """Place, verb and flags of every command line in them."""
+@cache
+def typed() -> Mapping[tuple[str, str], list[str]]:
+    """The places of every command line in them, by its verb and each of its flags."""
+    places: dict[tuple[str, str], list[str]] = {}
     for place, text in texts():
         for match in TYPED.finditer(text):
             for flag in ("", *FLAG.findall(match[2].partition("#")[0])):
-                yield place, match[1], flag
+                places.setdefault((match[1], flag), []).append(place)
+    return places
 
 
-@pytest.mark.parametrize(("verb", "flag"), sorted({(verb, flag) for _, verb, flag in typed()}))
+@pytest.mark.parametrize(("verb", "flag"), sorted(typed()))
 def test_what_people_are_told_to_type_exists(verb: str, flag: str) -> None:
-    where = ", ".join(sorted({place for place, *said in typed() if said == [verb, flag]})[:3])
+    where = ", ".join(sorted(set(typed()[verb, flag]))[:3])
     assert verb in tasks.ns.task_names, f"{where}: there is no verb {verb}"
     if flag:
         flags = {name for one in tasks.ns[verb].get_arguments() for name in one.names}
