@@ -7,8 +7,10 @@ the run ends there, or restarts the hosts in turn where it was told to, plans an
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from inventory.errors import BringupError, ChangeFailed, raise_all
@@ -36,6 +38,9 @@ if TYPE_CHECKING:
     from launch.request import Request
     from playbooks.lock import Owner
     from playbooks.schema import Playbook
+
+READERS = ("inventory.facts.raw",)
+"""Imported while the hosts answer."""
 
 MODEL_PHASES = (Phase.PROVISION,)
 """Of what a launch needs: the environment. Weights and the launch itself are deploy's."""
@@ -73,7 +78,7 @@ def prepare(wish: Wish, fleet: Fleet, report: Report) -> Prepared:
     with report.phase("Look"):
         seen = _looked(wish, fleet, settings)
     with report.phase("Plan"):
-        assembly = _assembly(wish, fleet, {host: one.facts for host, one in seen.items()})
+        assembly = _assembly(wish, fleet, {host: one.facts for host, one in seen.items()}, report)
         steps: dict[str, tuple[Step, ...]] = {}
         left_out: dict[str, tuple[LeftOut, ...]] = {}
         errors: list[BringupError] = []
@@ -134,21 +139,24 @@ def _looked(wish: Wish, fleet: Fleet, settings: Mapping[str, Mapping[str, str]])
         steps = _of_phases(early_steps(wish.playbooks, settings, host.state_dir), wish.phases)
         return look(transport, asked_of(fleet.hosts, transport.host, only=sections), steps)
 
+    threading.Thread(target=lambda: [import_module(name) for name in READERS], daemon=True).start()
     outcomes = fleet.each(one)
     raise_all([outcome for outcome in outcomes.values() if isinstance(outcome, BringupError)])
     return {host: outcome for host, outcome in outcomes.items() if not isinstance(outcome, BringupError)}
 
 
-def _assembly(wish: Wish, fleet: Fleet, facts: Mapping[str, HostFacts]) -> Assembly | None:
+def _assembly(wish: Wish, fleet: Fleet, facts: Mapping[str, HostFacts], report: Report) -> Assembly | None:
     """The launch that the model would be on these hosts; None: no model was given."""
     if wish.model is None:
         return None
     from launch.assemble import assemble
     from launch.outline import launched
+    from launch.wheelhouses import supplied_engines
 
     found, request = wish.model
     one = launched(found, request, tuple(fleet.hosts.values()), facts)
-    return assemble(one.decision, one.name, one.choice.hosts, facts, one.engines, os.environ)
+    engines = supplied_engines(one, fleet, facts, report)
+    return assemble(one.decision, one.name, one.choice.hosts, facts, engines, os.environ)
 
 
 def _steps(

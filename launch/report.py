@@ -6,6 +6,7 @@ rich is imported where it draws: a verb that asks hosts should not make them wai
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -55,6 +56,9 @@ class Report:
 
     def say(self, text: str, *, style: str = "") -> None:
         if self.quiet:
+            return
+        if not sys.stderr.isatty() and "FORCE_COLOR" not in os.environ:
+            sys.stderr.write(f"{text}\n")
             return
         from rich.text import Text
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from inventory.facts.base import Maybe, Unknown, Why, is_known
-from inventory.facts.host import HostFacts
-from playbooks.requirements import Requirements
+
+if TYPE_CHECKING:  # hosts should not wait for their import
+    from inventory.facts.host import HostFacts
+    from playbooks.requirements import Requirements
 
 NOT_PLANNED = Unknown(Why.NOT_ASKED, "only the plan of a model tells: give --model")
 DEBIAN_NAMES = {"x86_64": "amd64", "aarch64": "arm64"}

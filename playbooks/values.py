@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from itertools import pairwise
 from typing import Any, TypeVar
 
 from inventory.facts.base import Maybe, Unknown, Why, is_known
-from playbooks.checks.base import ranges
 from playbooks.entry import Entry
 from playbooks.situation import DEBIAN_NAMES, NOT_PLANNED, Situation
 
@@ -60,7 +60,14 @@ def _reserved_ports(at: Situation) -> Maybe[str]:
         return at.facts.network
     ours = next((one.ports for one in at.needs.hosts if one.host == at.facts.host), ())
     there = {port for first, last in at.facts.network.reserved_ports for port in range(first, last + 1)}
-    return ranges(there | set(ours))
+    return _ranges(sorted(there | set(ours)))
+
+
+def _ranges(numbers: list[int]) -> str:
+    """As the kernel writes them: `8000,13345-13346`."""
+    breaks = [index + 1 for index, (a, b) in enumerate(pairwise(numbers)) if b != a + 1]
+    runs = [numbers[a:b] for a, b in pairwise([0, *breaks, len(numbers)]) if numbers]
+    return ",".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
 
 
 VALUES: Mapping[str, Callable[[Situation], Maybe[str]]] = {
