@@ -86,6 +86,11 @@ def of_each(
     return known, unknown
 
 
+def nodes_of(needs: Requirements) -> int:
+    """How many hosts the launch spans: as many as the plan says, even where facts of fewer are at hand."""
+    return max(needs.layout.nodes or 0, len(needs.hosts))
+
+
 def by_value(values: Mapping[str, object]) -> str:
     """What each host says, the most frequent first: `9000 on tray1, tray3; 1500 on tray2`."""
     order = [value for value, _ in Counter(values.values()).most_common()]

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from inventory.facts.base import Unknown, is_known
 from inventory.facts.host import HostFacts, Network
-from playbooks.checks.base import ON_HOST, Priority, skip, unread
+from playbooks.checks.base import ON_HOST, Priority, nodes_of, skip, unread
 from playbooks.finding import Finding, Status
 from playbooks.requirements import HostRequirements, Requirements
 
@@ -21,7 +21,7 @@ _REMEDY = "set fabric_address or fabric_interface of the host in inventory/hosts
 
 
 def check(facts: Mapping[str, HostFacts], needs: Requirements) -> tuple[Finding, ...]:
-    if len(needs.hosts) < 2:
+    if nodes_of(needs) < 2:
         return (skip(ID, "", "one host: its ranks talk to nobody else"),)
     return tuple(_of_host(facts[one.host], one) for one in needs.hosts if one.host in facts)
 

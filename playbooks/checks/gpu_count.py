@@ -19,7 +19,7 @@ _REMEDY = f"{_LOOK}  # drain the host and reboot it; if it comes back, replace t
 def check(facts: HostFacts, needs: HostRequirements) -> Finding:
     if not needs.gpus and needs.processes.total:
         return skip(ID, facts.host, "the plan uses no GPU here")
-    required = f"GPUs {ranges(needs.gpus)} are there"
+    required = f"{len(needs.gpus)} GPUs are there: {ranges(needs.gpus)}"
     if not is_known(facts.gpus):
         return unread(ID, facts.host, facts.gpus, required, _LOOK)
     there = [gpu.index for gpu in facts.gpus.devices]

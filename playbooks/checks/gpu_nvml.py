@@ -55,7 +55,12 @@ def state(host: str, gpus: Gpus) -> Finding:
     if gpus.vendor == "none":
         look = f"{ON_HOST}lspci -nn | grep -iE '3d|vga|display'"
         return Finding(ID, Status.FAIL, host, "no GPU and no driver", _REQUIRED, look)
-    if gpus.driver is None:
+    if gpus.driver is None and not any(gpu.uuid for gpu in gpus.devices):  # only its tool tells a UUID
         return Finding(ID, Status.FAIL, host, f"{gpus.vendor} device without a driver", _REQUIRED, _LOOK)
     simulated = " (simulated)" if gpus.simulated else ""
-    return Finding(ID, Status.PASS, host, f"{gpus.vendor} driver {gpus.driver}, {len(gpus.devices)} GPUs{simulated}")
+    return Finding(
+        ID,
+        Status.PASS,
+        host,
+        f"{gpus.vendor} driver {gpus.driver or 'that answers'}, {len(gpus.devices)} GPUs{simulated}",
+    )

@@ -4,7 +4,7 @@ import ipaddress
 from collections.abc import Mapping
 
 from inventory.facts.host import HostFacts, Network
-from playbooks.checks.base import ON_HOST, Priority, of_each, skip, unread
+from playbooks.checks.base import ON_HOST, Priority, nodes_of, of_each, skip, unread
 from playbooks.finding import Finding, Status
 from playbooks.requirements import Requirements
 
@@ -18,7 +18,7 @@ _REMEDY = "set fabric_address of the head in inventory/hosts.yaml"
 
 
 def check(facts: Mapping[str, HostFacts], needs: Requirements) -> tuple[Finding, ...]:
-    if len(needs.hosts) < 2:
+    if nodes_of(needs) < 2:
         return (skip(ID, needs.head, "one host: nobody joins it"),)
     wrong = unusable(needs.head_address)
     if wrong is not None:

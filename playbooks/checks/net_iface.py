@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from inventory.facts.host import HostFacts, Network
 from inventory.quoting import quote
-from playbooks.checks.base import ON_HOST, Priority, of_each, skip, unread
+from playbooks.checks.base import ON_HOST, Priority, nodes_of, of_each, skip, unread
 from playbooks.finding import Finding, Status
 from playbooks.requirements import HostRequirements, Requirements
 
@@ -22,7 +22,7 @@ _INSIDE = re.compile(r"lo|docker\d+|virbr\d+|veth.*|cni\d*|br-[0-9a-f]{12}|usb\d
 
 
 def check(facts: Mapping[str, HostFacts], needs: Requirements) -> tuple[Finding, ...]:
-    if len(needs.hosts) < 2:
+    if nodes_of(needs) < 2:
         return (skip(ID, "", "one host: ranks talk over loopback"),)
     known, unknown = of_each(facts, needs, lambda host: host.network)
     unreadable = [unread(ID, host, fact, _REQUIRED, _LOOK) for host, fact in unknown.items()]

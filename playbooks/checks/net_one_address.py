@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from inventory.facts.base import Unknown, is_known
 from inventory.facts.host import HostFacts, Interface
 from playbooks.checks.argv import options
-from playbooks.checks.base import ON_HOST, Priority, of_each, skip
+from playbooks.checks.base import ON_HOST, Priority, nodes_of, of_each, skip
 from playbooks.checks.stored import missing_fact
 from playbooks.finding import Finding, Status
 from playbooks.requirements import HostRequirements, Requirements
@@ -30,7 +30,7 @@ _REMEDY = "set fabric_interface of the host in inventory/hosts.yaml, and leave t
 
 
 def check(facts: Mapping[str, HostFacts], needs: Requirements) -> tuple[Finding, ...]:
-    if len(needs.hosts) < 2:
+    if nodes_of(needs) < 2:
         return (skip(ID, "", "one host: ranks talk over loopback"),)
     known, unknown = of_each(facts, needs, lambda host: host.network)
     look = f"{ON_HOST}ip -br addr"

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 from inventory.facts.base import is_known
 from inventory.facts.host import HostFacts
-from playbooks.checks.argv import options
 from playbooks.checks.base import Priority, skip
+from playbooks.checks.interconnect import all2all
 from playbooks.finding import Finding, Status
 from playbooks.requirements import Requirements
 
@@ -18,7 +18,7 @@ _REMEDY = "--set all2all-backend=allgather_reducescatter"
 
 
 def check(facts: Mapping[str, HostFacts], needs: Requirements) -> tuple[Finding, ...]:
-    named = {value for one in needs.hosts if (value := options(one.argv).get("--all2all-backend"))}
+    named = {value for one in needs.hosts if (value := all2all(one))}
     nodes = needs.layout.nodes or len(needs.hosts)
     if not named:
         return (skip(ID, "", "the plan names no all-to-all backend: vLLM takes its default"),)
@@ -36,7 +36,8 @@ def _of_host(facts: HostFacts) -> Finding:
         return Finding(
             ID, Status.UNKNOWN, facts.host, str(facts.rdma), required, "on the host: ls /sys/class/infiniband"
         )
-    names = [device.name for device in facts.rdma]
-    if any(name.startswith("mlx5") for name in names):
-        return Finding(ID, Status.PASS, facts.host, f"mlx5 drives {sum(n.startswith('mlx5') for n in names)} adapters")
-    return Finding(ID, Status.FAIL, facts.host, f"RDMA adapters: {', '.join(names) or 'none'}", required, _REMEDY)
+    by_mlx5 = [one for one in facts.rdma if (one.driver or one.name).startswith("mlx5")]
+    if by_mlx5:
+        return Finding(ID, Status.PASS, facts.host, f"mlx5 drives {len(by_mlx5)} adapters")
+    others = ", ".join(f"{one.name}{f' ({one.driver})' if one.driver else ''}" for one in facts.rdma) or "none"
+    return Finding(ID, Status.FAIL, facts.host, f"RDMA adapters: {others}", required, _REMEDY)

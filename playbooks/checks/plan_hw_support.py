@@ -21,7 +21,14 @@ def check(_facts: Mapping[str, HostFacts], needs: Requirements) -> tuple[Finding
     remedy = f"invoke recipes.show --model {model}  # the hardware that it runs on"
     if support == "unsupported":
         return (
-            Finding(ID, Status.FAIL, "", f"the recipe says that {model} does not run on {hardware}", required, remedy),
+            Finding(
+                ID,
+                Status.FAIL,
+                "",
+                f"the recipe says that {model} does not run on {hardware}: unsupported",
+                required,
+                remedy,
+            ),
         )
     if support == "unlisted":
         return (

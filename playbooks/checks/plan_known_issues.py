@@ -4,11 +4,14 @@ from collections.abc import Mapping
 
 from inventory.facts.base import is_known
 from inventory.facts.host import HostFacts
+from playbooks.checks import rdma_gdr
 from playbooks.checks.argv import options
 from playbooks.checks.base import Priority
+from playbooks.checks.devices import is_amd
+from playbooks.checks.interconnect import all2all
 from playbooks.checks.known_issues import ISSUES, Issue
 from playbooks.finding import Finding, Status
-from playbooks.requirements import Requirements
+from playbooks.requirements import HostRequirements, Requirements
 
 ID = "plan.known_issues"
 PRIORITY = Priority.P1
@@ -37,13 +40,13 @@ def check(facts: Mapping[str, HostFacts], needs: Requirements) -> tuple[Finding,
 def happens(issue: Issue, facts: Mapping[str, HostFacts], needs: Requirements) -> bool:
     """Whether the hosts and the command are of the kind too; what nobody knows does not count."""
     chosen = [facts[one.host] for one in needs.hosts if one.host in facts]
-    if issue.driver and not any(driver(one).startswith(f"{issue.driver}.") for one in chosen):
+    if issue.driver and not any(driver_of(one).startswith(f"{issue.driver}.") for one in chosen):
         return False
     if issue.option:
         name, _, value = issue.option.partition(" ")
-        if not any(options(one.argv).get(name) == value for one in needs.hosts):
+        if not any(said(one, name) == value for one in needs.hosts):
             return False
-    return not issue.without_gpudirect or any(lacks_gpudirect(one) for one in chosen)
+    return not issue.without_gpudirect or (not needs.mnnvl and any(map(lacks_gpudirect, chosen)))
 
 
 def avoided(issue: Issue, needs: Requirements) -> bool:
@@ -52,11 +55,18 @@ def avoided(issue: Issue, needs: Requirements) -> bool:
     return bool(rendered) and all(any(flag in told for flag in issue.remedy) for told in rendered)
 
 
-def driver(facts: HostFacts) -> str:
-    return (facts.gpus.driver or "") if is_known(facts.gpus) else ""
+def said(one: HostRequirements, name: str) -> str | None:
+    """The value of an option; a backend of expert parallelism may be named by the environment too."""
+    return all2all(one) if name == "--all2all-backend" else options(one.argv).get(name)
+
+
+def driver_of(facts: HostFacts) -> str:
+    told = facts.gpus.driver if is_known(facts.gpus) else None
+    return told or (facts.driver.module if is_known(facts.driver) else None) or ""
 
 
 def lacks_gpudirect(facts: HostFacts) -> bool:
-    """RDMA adapters are there, and GPUs have no direct way to them."""
-    direct = getattr(facts, "gpudirect", None)
-    return is_known(facts.rdma) and bool(facts.rdma) and direct is False
+    """NICs cannot reach the GPUs' memory: the loaded modules and the kernel say so, as `rdma.gdr` reads them."""
+    if is_amd(facts) or not is_known(facts.driver):
+        return False
+    return rdma_gdr.is_told(facts.driver) and rdma_gdr.way_of(facts, facts.driver) is None

@@ -37,17 +37,31 @@ def check(facts: Mapping[str, HostFacts], needs: Requirements) -> tuple[Finding,
 def of_host(facts: HostFacts, needs: HostRequirements) -> Finding:
     if plans_no_gpu(needs) or is_amd(facts):
         return skip(ID, facts.host, "the plan uses no GPU of NVIDIA here")
-    if not is_known(facts.driver) or (facts.driver.loaded is None and facts.driver.open_module is None):
+    if not is_known(facts.driver) or not is_told(facts.driver):
         return skip(ID, facts.host, "the loaded modules are not told")
-    driver = facts.driver
-    peer = next((name for name in PEERS if name in (driver.loaded or ())), None)
-    if peer and driver.memory_peers:
-        return Finding(ID, Status.PASS, facts.host, f"{peer} is loaded, the RDMA stack knows {driver.memory_peers[0]}")
-    if has_dmabuf(facts, driver):
-        return Finding(ID, Status.PASS, facts.host, "dmabuf: the open module on a kernel of 5.12 or later")
+    way = way_of(facts, facts.driver)
+    if way:
+        return Finding(ID, Status.PASS, facts.host, way)
+    peer = peer_of(facts.driver)
     observed = f"{peer} is loaded, but /sys/kernel/mm/memory_peers is empty" if peer else "neither peermem nor dmabuf"
     status = Status.FAIL if uses_deepep(needs) else Status.WARN
     return Finding(ID, status, facts.host, observed, _REQUIRED, _REMEDY)
+
+
+def is_told(driver: Driver) -> bool:
+    return driver.loaded is not None or driver.open_module is not None
+
+
+def peer_of(driver: Driver) -> str | None:
+    return next((name for name in PEERS if name in (driver.loaded or ())), None)
+
+
+def way_of(facts: HostFacts, driver: Driver) -> str | None:
+    """How NICs reach the memory of GPUs, in words; None: in no way."""
+    peer = peer_of(driver)
+    if peer and driver.memory_peers:
+        return f"{peer} is loaded, the RDMA stack knows {driver.memory_peers[0]}"
+    return "dmabuf: the open module on a kernel of 5.12 or later" if has_dmabuf(facts, driver) else None
 
 
 def has_dmabuf(facts: HostFacts, driver: Driver) -> bool:

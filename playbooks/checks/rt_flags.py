@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from inventory.facts.host import HostFacts
 from playbooks.checks.base import Priority, skip
 from playbooks.checks.mounted import has, values
+from playbooks.checks.plan_mnnvl_env import RACKS, spans_trays
 from playbooks.finding import Finding, Status
 from playbooks.requirements import Requirements
 
@@ -38,7 +39,11 @@ def missing(arguments: Sequence[str], needs: Requirements) -> Iterator[str]:
         yield "--ipc host"
     if needs.rdma:
         yield from for_rdma(arguments, privileged=privileged)
-    if needs.mnnvl and not privileged and not given(arguments, "/dev/nvidia-caps-imex-channels"):
+    if (
+        (needs.mnnvl or (needs.hardware in RACKS and spans_trays(needs)))
+        and not privileged
+        and not given(arguments, "/dev/nvidia-caps-imex-channels")
+    ):
         yield "--device /dev/nvidia-caps-imex-channels/channel0"
     if any(one.numa_bind for one in needs.hosts) and not privileged and not capable(arguments, "SYS_NICE"):
         yield "--cap-add SYS_NICE"

@@ -7,7 +7,9 @@ from collections.abc import Iterator, Mapping
 from inventory.facts.base import is_known
 from inventory.facts.host import Container, HostFacts
 from playbooks.checks.base import ON_HOST, Priority, skip
+from playbooks.checks.mounted import values
 from playbooks.finding import Finding, Status
+from playbooks.requirements import Container as PlannedContainer
 from playbooks.requirements import HostRequirements, Requirements
 
 ID = "rt.stop_timeout"
@@ -49,15 +51,23 @@ def timers_of(facts: HostFacts | None, needs: Requirements) -> Iterator[tuple[st
     if needs.container is None:
         yield "the unit", needs.stop_timeout_s or 0
         return
-    planned = needs.container.stop_timeout_s
-    yield "the new container", DOCKER_DEFAULT_S if planned is None else planned
-    if facts is None or not is_known(facts.docker):
-        return
-    for one in facts.docker.containers or ():
-        if is_ours(one, needs):
-            default = one.stop_timeout_s is None
-            seconds = DOCKER_DEFAULT_S if default else one.stop_timeout_s or 0
-            yield f"container {one.name or 'that runs'}{' (the default of docker)' if default else ''}", seconds
+    planned = planned_timeout(needs.container)
+    running = facts.docker.containers if facts and is_known(facts.docker) else ()
+    ours = [one for one in running or () if is_ours(one, needs)]
+    if not ours or planned is not None or needs.container.arguments is not None:
+        yield "the new container", DOCKER_DEFAULT_S if planned is None else planned
+    for one in ours:
+        default = one.stop_timeout_s is None
+        seconds = DOCKER_DEFAULT_S if default else one.stop_timeout_s or 0
+        yield f"container {one.name or 'that runs'}{' (the default of docker)' if default else ''}", seconds
+
+
+def planned_timeout(container: PlannedContainer) -> int | None:
+    """Of the plan, or of the arguments of `docker run`."""
+    if container.stop_timeout_s is not None:
+        return container.stop_timeout_s
+    told = next(iter(values(container.arguments or (), "--stop-timeout")), "")
+    return int(told) if told.isdigit() else None
 
 
 def is_ours(one: Container, needs: Requirements) -> bool:

@@ -33,12 +33,15 @@ def _environments(facts: HostFacts) -> Maybe[tuple[Environment, ...]]:
 
 
 def usable(environments: tuple[Environment, ...], needs: Requirements) -> tuple[Environment, ...]:
-    """What the ranks could run in: the pinned digest, or any of the version when none is pinned."""
-    return tuple(
-        one
-        for one in environments
-        if one.complete and (one.digest == needs.environment if needs.environment else is_version(one, needs))
-    )
+    """What the ranks could run in: the pinned digest, or any of the version when none is pinned.
+
+    One without a digest nobody chose by it: it is the one that ranks are started in.
+    """
+    return tuple(one for one in environments if one.complete and (not one.digest or is_meant(one, needs)))
+
+
+def is_meant(one: Environment, needs: Requirements) -> bool:
+    return one.digest == needs.environment if needs.environment else is_version(one, needs)
 
 
 def is_version(one: Environment, needs: Requirements) -> bool:
@@ -80,14 +83,16 @@ def off_lock(found: Packages, needs: Requirements) -> list[tuple[str, str]]:
 
 
 def describe(environments: tuple[Environment, ...]) -> str:
-    parts = {f"{one.vllm_version} {one.digest[:12]}{' (simulated)' if one.simulated else ''}" for one in environments}
+    parts = {
+        f"{one.vllm_version} {one.digest[:12]}{' (simulated)' if one.simulated else ''}".strip() for one in environments
+    }
     return " or ".join(sorted(parts))
 
 
 def compare(there: Mapping[str, str], hosts: int, required: str, needs: Requirements) -> tuple[Finding, ...]:
     if not there:
         return (Finding(ID, Status.PASS, "", f"vLLM {needs.vllm_version} is on no host yet: the plan installs it"),)
-    wrong = {host: text for host, text in there.items() if not text.startswith(needs.vllm_version + " ")}
+    wrong = {host: text for host, text in there.items() if needs.vllm_version not in {"", text.partition(" ")[0]}}
     if wrong or len(set(there.values())) > 1:
         odd = ", ".join(wrong or odd_ones(there))
         remedy = f"on {odd}: sudo mv /var/lib/bringup/envs/DIGEST /var/tmp/  # the next deploy installs it again"

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from inventory.facts.base import Maybe, Unknown
 from inventory.facts.host import HostFacts
-from playbooks.checks.base import ON_HOST, Priority, skip
+from playbooks.checks.base import ON_HOST, Priority, nodes_of, skip
 from playbooks.checks.file_systems import Place, place_of
 from playbooks.checks.stored import missing_fact
 from playbooks.finding import Finding, Status
@@ -34,7 +34,7 @@ Found = tuple[str, str, Place]  # variable, path, what it lies on
 
 
 def check(facts: Mapping[str, HostFacts], needs: Requirements) -> tuple[Finding, ...]:
-    if len(needs.hosts) < 2:
+    if nodes_of(needs) < 2:
         return (skip(ID, "", "one host: no other compiles into its caches"),)
     told = {one.host: list(places(facts[one.host], one)) for one in needs.hosts if one.host in facts}
     sources = {host: {where.source or where.mount for _, _, where in known(one)} for host, one in told.items()}

@@ -62,4 +62,4 @@ def planned_environment(facts: HostFacts, digest: str | None, version: str) -> E
     there = facts.software.environments
     if digest:
         return next((one for one in there if one.digest == digest), None)
-    return next((one for one in there if not version or one.vllm_version == version), None)
+    return next((one for one in there if not version or not one.digest or one.vllm_version == version), None)

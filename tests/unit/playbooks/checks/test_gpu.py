@@ -120,7 +120,8 @@ def test_gpus_that_could_not_be_asked_are_unknown(check: HostCheck) -> None:
     Case("refused for no known reason", Status.FAIL, said("rc 9"), says=("dmesg",)),
     Case("answer not understood", Status.UNKNOWN, replace(tray(), gpus=Unknown(Why.UNREADABLE, "no XML"))),
     Case("none", Status.FAIL, replace(tray(), gpus=replace(gpus("x"), vendor="none", driver=None, devices=()))),
-    Case("device without a driver", Status.FAIL, change(tray(), "gpus", driver=None), says=("without a driver",)),
+    Case("without a driver", Status.FAIL, change(tray(), "gpus", driver=None, devices=()), says=("without a driver",)),
+    Case("only `-L` answered: no version", Status.PASS, change(tray(), "gpus", driver=None)),
 )
 def test_driver(case: Case) -> None:
     assert_host(gpu_nvml, case)
@@ -133,7 +134,7 @@ def test_driver(case: Case) -> None:
         "one fell off the bus",
         Status.FAIL,
         change(tray(), "gpus", devices=tuple(gpu(i, "tray1") for i in (0, 1, 3))),
-        says=("3 GPUs: 0-1,3", "GPUs 0-3 are there"),
+        says=("3 GPUs: 0-1,3", "4 GPUs are there: 0-3"),
     ),
     Case("none left", Status.FAIL, change(tray(), "gpus", devices=())),
     Case(

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inventory.facts.host import GpuProcess, HostFacts, Listener, RdmaDevice, RunningDeployment
+from inventory.facts.host import Driver, GpuProcess, HostFacts, Listener, RdmaDevice, RunningDeployment
 from playbooks.checks import (
     plan_all2all,
     plan_conflict,
@@ -318,6 +318,12 @@ def adapters(*names: str) -> dict[str, HostFacts]:
     return {name: replace(one, rdma=tuple(RdmaDevice(each) for each in names)) for name, one in trays().items()}
 
 
+def loaded(*modules: str, **fields: Any) -> dict[str, HostFacts]:  # noqa: ANN401
+    """A kernel that is too old for dmabuf, with these modules."""
+    driver = Driver(loaded=modules, open_module=True, **fields)
+    return {n: change(replace(one, driver=driver), "system", kernel="5.4.0-1") for n, one in trays().items()}
+
+
 LOW_LATENCY = commands("--all2all-backend deepep_low_latency")
 
 
@@ -329,6 +335,14 @@ LOW_LATENCY = commands("--all2all-backend deepep_low_latency")
     GangCase("no-adapters", Status.FAIL, adapters(), LOW_LATENCY),
     GangCase("adapters-unknown", Status.UNKNOWN, needs=LOW_LATENCY),
     GangCase("nvlink-between-trays", Status.PASS, needs=replace(LOW_LATENCY, mnnvl=True)),
+    GangCase("by-environment", Status.FAIL, needs=environment(gang_needs(), {"VLLM_ALL2ALL_BACKEND": "naive"})),
+    GangCase(
+        "another-driver",
+        Status.FAIL,
+        {n: replace(one, rdma=(RdmaDevice("mlx5_bond", driver="bnxt_re"),)) for n, one in trays().items()},
+        LOW_LATENCY,
+        says=("bnxt_re",),
+    ),
 )
 def test_all2all(case: GangCase) -> None:
     assert_gang(plan_all2all, case)
@@ -378,6 +392,17 @@ OLD = replace(V4, vllm_version="0.28.0")
         Status.PASS,
         {name: change(one, "gpus", driver="570.1") for name, one in trays().items()},
         commands("--all2all-backend deepep_high_throughput"),
+    ),
+    GangCase("no-way-to-gpus", Status.WARN, loaded("nvidia"), says=("--no-enable-flashinfer-autotune",)),
+    GangCase("no-way-over-nvlink", Status.PASS, loaded("nvidia"), replace(gang_needs(), mnnvl=True)),
+    GangCase("peermem", Status.PASS, loaded("nvidia", "nvidia_peermem", memory_peers=("nv_mem",))),
+    GangCase("modules-untold", Status.PASS, {n: replace(one, driver=Driver()) for n, one in trays().items()}),
+    GangCase(
+        "driver-by-module",
+        Status.WARN,
+        {n: replace(one, gpus=NO_TOOL, driver=Driver(module="580.95.05")) for n, one in trays().items()},
+        environment(gang_needs(), {"VLLM_ALL2ALL_BACKEND": "deepep_high_throughput"}),
+        says=("cudaErrorIllegalAddress",),
     ),
 )
 def test_known_issues(case: GangCase) -> None:
