@@ -250,11 +250,11 @@ def _substitute(text: str, known: Mapping[str, str]) -> str:
         name = match.group(1)
         if name not in known:
             raise BadInput(
-                f"the recipe leaves ${name} open",
+                f"the command leaves ${name} open",
                 id="placeholder-open",
                 observed=text,
                 required="only " + " and ".join(f"${key}" for key in known),
-                next_command="choose another strategy with --strategy, or set the value in the recipe",
+                next_command="the value itself in --set or the recipe: on the hosts nothing is put in its place",
             )
         return known[name]
 

@@ -55,7 +55,7 @@ def strategy_of(place: Place, hosts: int) -> str:
             id="strategy-none",
             observed="; ".join(_why_no_layout(place, name, hosts) for name in effective_strategies(place.recipe)),
             required=f"a number of hosts that has a layout here: {format_list(tuple(able)) or 'none'}",
-            next_command=f"the same command with {more} more host(s) in --hosts"
+            next_command=f"the same command with {more} more host(s) in --hosts, or with --nodes {hosts + more}"
             if more
             else "the same command with another number of --hosts, or other hardware",
         )

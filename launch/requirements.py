@@ -23,7 +23,6 @@ from launch.plan_parts import (
     utilization,
     weights_of,
 )
-from launch.plans.fit import is_derived
 from launch.processes import processes_of
 from launch.resolve.constraints import unmet
 from launch.resolve.gates import Place
@@ -167,7 +166,7 @@ def memory_forecast(forecast: Forecast | None) -> MemoryForecast | None:
     return MemoryForecast(
         loads_bytes=None if loaded is None else math.ceil(loaded / settings.utilisation),
         short=short,
-        certain=not is_derived(forecast),
+        certain=not forecast.is_derived,
         source=forecast.weights.source,
     )
 

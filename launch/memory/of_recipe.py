@@ -23,13 +23,18 @@ if TYPE_CHECKING:
     from launch.memory.weights import Weights
     from launch.recipe import Recipe
 
+FILES = "files of "
+"""How a size of weights is named that was counted, not derived."""
 LOADS = 1.2
 """`vram_minimum_gb` is the checkpoint's size times this, as the recipes' own schema defines it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """A prediction with all that it was made from, so that it can be asked again with something changed."""
+    """A prediction with all that it was made from, so that it can be asked again with something changed.
+
+    `minimum`: bytes that just load the weights by the recipe, and those of all GPUs as vendors state them.
+    """
 
     known: Known
     weights: Weights | None
@@ -37,6 +42,19 @@ class Forecast:
     settings: Settings
     gpu: Gpu
     plan: MemoryPlan
+    minimum: tuple[int, int] | None = None
+
+    @property
+    def is_derived(self) -> bool:
+        """Whether a figure behind it is not simply found: of the architecture, or the size of the weights."""
+        return bool(self.known.doubts) or self.weights is None or not self.weights.source.startswith(FILES)
+
+    @property
+    def fits(self) -> bool | None:
+        """None: a figure is missing, or it does not fit by figures that are derived, and these refuse nothing."""
+        if self.minimum and self.minimum[0] > self.minimum[1]:
+            return False
+        return None if self.plan.fits is False and self.is_derived else self.plan.fits
 
 
 def architecture_of(recipe: Recipe) -> Known | None:
@@ -53,7 +71,7 @@ def weights_of_variant(recipe: Recipe, variant: str, known: Known) -> Weights | 
     """The weights of a variant by the size of its files, else by the memory that just loads it."""
     one, pinned = recipe.variant(variant), recipe.bringup.revisions.get(variant)
     if pinned is not None and pinned.checkpoint_gb:
-        size, source = pinned.checkpoint_gb * GB, f"files of {pinned.checkpoint_gb:g} GB (bringup.revisions)"
+        size, source = pinned.checkpoint_gb * GB, f"{FILES}{pinned.checkpoint_gb:g} GB (bringup.revisions)"
     elif one.vram_minimum_gb:
         size = one.vram_minimum_gb * GB / LOADS
         source = f"vram_minimum_gb {one.vram_minimum_gb:g} / {LOADS}, the size of the files as recipes define it"

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from launch.memory.plan import MemoryPlan
     from launch.memory.sensitivity import Change
 
+GB = 1e9
 WIDTH = 60
 MOST = 8
 PARTS = (
@@ -50,8 +51,28 @@ def lines(now: Forecast) -> Iterator[str]:
     yield f"{now.known.architecture.model}: {parallel.gpus} x GPU, {cut}{experts}; KV cache {plan.kv_dtype}"
     yield from _bars(plan, now.gpu.source)
     yield ""
+    yield verdict(now)
     yield from numbers(plan, parallel.data)
     yield from _lists(now)
+
+
+def verdict(now: Forecast) -> str:
+    """Whether one request can be served, by which numbers."""
+    plan = now.plan
+    if now.minimum and now.minimum[0] > now.minimum[1]:
+        needed, there = now.minimum
+        return f"it does not fit: vram_minimum_gb of the recipe needs {gb(needed)} of {gb(there)}, all GPUs together"
+    if plan.fits is None:
+        return "whether it fits is not known"
+    if plan.fits:
+        return "it fits as far as is known" if plan.is_bound else "it fits"
+    word = "it may not fit" if now.fits is None else "it does not fit"
+    doubt = " (figures are derived, and refuse nothing that a recipe says to load)" if now.fits is None else ""
+    if plan.loads is False:
+        needed, there = (plan.weights_bytes or 0) + (plan.activation_bytes or 0), plan.budget_bytes or 0
+        return f"{word}: weights and activations need {gb(needed)} of {gb(there)}{doubt}"
+    needed, there = plan.request_bytes or 0, plan.kv_bytes or 0
+    return f"{word}: the cache of one request of {plan.context:,} tokens needs {gb(needed)} of {gb(there)}{doubt}"
 
 
 def numbers(plan: MemoryPlan, engines: int) -> Iterator[str]:
@@ -83,6 +104,10 @@ def _bars(plan: MemoryPlan, source: str) -> Iterator[str]:
         amount = parts[name]
         share = f"{100 * amount / total:5.1f} %" if amount is not None and total else "       "
         yield f"  {sign} {name:<16} {'unknown' if amount is None else size(amount):>10} {share}"
+
+
+def gb(number: int) -> str:
+    return f"{number / GB:,.1f} GB"
 
 
 def bar(total: int, parts: dict[str, int | None]) -> str:
@@ -118,6 +143,7 @@ def document(now: Forecast) -> dict[str, Any]:
     plan = asdict(now.plan)
     return {
         "model": now.known.architecture.model,
+        "fits": now.fits,
         "plan": {**plan, "loads": now.plan.loads, "fits": now.plan.fits},
         "parts": parts_of(now.plan),
         "gpu": asdict(now.gpu),

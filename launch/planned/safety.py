@@ -27,7 +27,8 @@ def safety_reasons(
     yield _key(request)
     if said.get("trust_remote_code") and "trust_remote_code" not in typed:
         commit = choice.found.recipe.bringup.revisions.get(choice.variant)
-        pinned = (("commit", commit.revision),) if commit and commit.revision else ()
+        revision = choice.revision or (commit.revision if commit else None)
+        pinned = (("commit", revision),) if revision else ()
         rule = "the recipe says that the model needs it: Python of its repository runs on every host"
         yield Reason("--trust-remote-code", "on", rule, pinned, "recipe")
     if recipe.get("trust_remote_code") and not said.get("trust_remote_code"):

@@ -31,6 +31,8 @@ def _script(plan: LaunchPlan, host: Host) -> str:
     env = [quote(f"{key}={value}") for key, value in host.env]
     words = [quote_all(group) for group in by_option(host.argv)]
     notes = [f"# {line}" for line in _notes(plan, host)]
+    if any(mark in line for line in (*env, *words) for mark in "$`"):
+        notes.append("# shellcheck disable=SC2016  # these words are meant as they are")
     return "\n".join(["#!/bin/sh", *notes, "exec env -i \\", " \\\n".join(f"  {line}" for line in env + words), ""])
 
 

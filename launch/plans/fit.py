@@ -19,16 +19,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from launch.choice import Choice
-    from launch.memory.of_recipe import Forecast
     from launch.memory.plan import MemoryPlan
     from launch.resolve.gates import Place
 
 GB = 10**9
 GANG, ONE = "the gang", "a GPU"
 MINIMUM = "recipe: vram_minimum_gb, the files times 1.2"
-FILES = "files of "
-"""How a size of weights is named that was counted, not derived (`launch.memory.of_recipe`)."""
-
 THOUSAND = 1000
 
 
@@ -45,7 +41,7 @@ def memory_of(choice: Choice, argv: Sequence[str], *, gpus: int, data: int, gpu_
     if needed and there and needed > there:
         return _memory(plan, data, fits=False, of=GANG, needed=int(needed * GB), there=int(there * GB))
     if found is not None and found.plan.fits is False:
-        return _too_small(found.plan, data, fits=None if is_derived(found) else False)
+        return _too_small(found.plan, data, fits=found.fits)
     loads = bool(needed and there)
     fits = True if loads or (plan is not None and plan.fits) else None
     return _memory(
@@ -62,11 +58,6 @@ def vram_gb(place: Place, gpus: int) -> float | None:
     """What vendors state for `gpus` GPUs of this hardware together."""
     node = place.profile.vram_gb
     return node * gpus / place.profile.gpus if node and place.profile.gpus else None
-
-
-def is_derived(found: Forecast) -> bool:
-    """Whether a figure behind the forecast is not simply found: of the architecture, or the size of the weights."""
-    return bool(found.known.doubts) or found.weights is None or not found.weights.source.startswith(FILES)
 
 
 def longest(choice: Choice, argv: Sequence[str], *, gpu_bytes: int | None, most: int) -> int | None:

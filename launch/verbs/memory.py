@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from launch.catalogue import Found
     from launch.memory.architecture import Known
     from launch.memory.of_recipe import Forecast
+    from launch.resolve.gates import Place
 
 MOST_CONTEXT = 100_000_000
 
@@ -23,6 +25,7 @@ MOST_CONTEXT = 100_000_000
 def memory(*, model: str, hosts: str, recipes: str, context: str, json: bool, **flags: str) -> ExitCode:
     """Predict on hosts as they are, or with `--hardware` on hosts that nobody asks."""
     from launch.catalogue import Catalogue
+    from launch.memory.of_recipe import architecture_of
     from launch.memory.show import document, lines
 
     found = Catalogue.of(arguments.catalogue_folders(recipes)).find(request.required("model", model, "deepseek-v4-pro"))
@@ -30,6 +33,7 @@ def memory(*, model: str, hosts: str, recipes: str, context: str, json: bool, **
         raise _one_of(hosts, flags["hardware"])
     length = request.count("context", context, 1, MOST_CONTEXT) if context else None
     known = _of_file(flags["config"]) if flags["config"] else None
+    _refuse_too_long(length, known or architecture_of(found.recipe))
     now = _on_hosts(found, hosts, flags, length, known) if hosts else _on_hardware(found, flags, length, known)
     if now is None:
         raise _unknown(found)
@@ -37,7 +41,7 @@ def memory(*, model: str, hosts: str, recipes: str, context: str, json: bool, **
         print_json("memory", document(now))
     else:
         print_lines(lines(now))
-    return ExitCode.DONE if now.plan.fits is not False else ExitCode.CHECK_FAILED
+    return ExitCode.CHECK_FAILED if now.fits is False else ExitCode.DONE
 
 
 def _on_hosts(
@@ -46,26 +50,43 @@ def _on_hosts(
     from launch.memory.of_recipe import of_decision
     from launch.outline import outline
 
-    wanted = request.Request(model=found.id, variant=flags["variant"] or None, strategy=flags["strategy"] or None)
+    wanted = request.Request(
+        model=found.id,
+        variant=flags["variant"] or None,
+        strategy=flags["strategy"] or None,
+        nodes=request.count("nodes", flags["nodes"], 1, 999) if flags["nodes"] else None,
+    )
     with Report().phase("Gather"):
         answered = arguments.answered(hosts, flags["inventory"], flags["replay"], opinion=False)
         raise_all(list(answered.errors.values()))
     facts = answered.facts()
     decision = outline(found, wanted, tuple(answered.hosts.values()), facts).decision
-    return of_decision(decision, facts, context=context, known=known)
+    now = of_decision(decision, facts, context=context, known=known)
+    return now if known else _of_place(now, decision.choice.place)
 
 
 def _on_hardware(found: Found, flags: Mapping[str, str], context: int | None, known: Known | None) -> Forecast | None:
     from launch.memory.gpus import of_profile
     from launch.memory.of_recipe import forecast
     from launch.recipes_show import show
+    from launch.resolve.gates import Place
 
     number = request.count("nodes", flags["nodes"], 1, 16) if flags["nodes"] else 0
     shown = show(found, hardware=flags["hardware"], nodes=number, variant=flags["variant"], strategy=flags["strategy"])
     Report().say(f"{shown.nodes} x {shown.hardware}, variant {shown.variant}, {shown.strategy}, vLLM {shown.vllm}")
     gpu = of_profile(shown.hardware, found.library.profile(shown.hardware))
     argv = shown.commands[0].argv
-    return forecast(found.recipe, shown.variant, argv, shown.vllm, gpu, context=context, known=known)
+    now = forecast(found.recipe, shown.variant, argv, shown.vllm, gpu, context=context, known=known)
+    return now if known else _of_place(now, Place(found.recipe, found.library, shown.variant, shown.hardware))
+
+
+def _of_place(now: Forecast | None, place: Place) -> Forecast | None:
+    """With what the recipe itself says to need, where it and the profile say it."""
+    from launch.plans.fit import GB, vram_gb
+
+    needed = place.variant.vram_minimum_gb
+    there = vram_gb(place, now.parallel.gpus) if now else None
+    return replace(now, minimum=(int(needed * GB), int(there * GB))) if now and needed and there else now
 
 
 def _of_file(path: str) -> Known:
@@ -80,6 +101,12 @@ def _of_file(path: str) -> Known:
     if not isinstance(config, dict):
         raise request.refused("config", path, "the config.json of a model, a JSON object")
     return of_config(config, path)
+
+
+def _refuse_too_long(length: int | None, known: Known | None) -> None:
+    most = known.architecture.context if known else None
+    if length and most and length > most:
+        raise request.refused("context", str(length), f"at most {most}, the longest that the model is made for")
 
 
 def _one_of(hosts: str, hardware: str) -> BadInput:

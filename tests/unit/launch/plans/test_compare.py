@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic_core import to_jsonable_python
 
 from inventory.errors import BadInput
-from launch.plans.compare import differences, read, summary
-from launch.plans.document import FORMAT_VERSION, KIND, LaunchPlan
+from launch.plans.compare import MEANS, differences, read, summary
+from launch.plans.document import FORMAT_VERSION, KIND, LaunchPlan, Obstacle
+from launch.vllm_args.parse import load
 from tests.unit.launch.plans.planned import plan
 
 
@@ -46,8 +48,8 @@ def test_an_option_and_a_variable_are_named_with_their_host() -> None:
     ours = plan("deepseek-v4-pro", [4, 4])
     theirs = plan("deepseek-v4-pro", [4, 4], setting="max-model-len=500000,max-num-seqs=64")
     found = changed(ours, theirs)
-    assert found["tray1 option --max-model-len"][:2] == ("1048576", "500000")
-    assert found["tray2 option --max-num-seqs"][:2] == ("", "64")
+    assert found["every host option --max-model-len"] == ("1048576", "500000", "the longest request")
+    assert found["every host option --max-num-seqs"][:2] == ("", "64")
     assert found["tokens of one request"][:2] == ("1,048,576", "500,000")
     env = replace(ours.hosts[0], env=(*ours.hosts[0].env, ("NCCL_DEBUG", "INFO")))
     assert changed(ours, replace(ours, hosts=(env, *ours.hosts[1:]))) == {"tray1 env NCCL_DEBUG": ("", "INFO", "")}
@@ -57,7 +59,7 @@ def test_an_option_with_several_values_is_one() -> None:
     ours = plan("deepseek-v4-pro", [4, 4])
     head = replace(ours.head, argv=(*ours.head.argv, "--numa-bind-nodes", "0", "0", "1", "1"))
     found = changed(ours, replace(ours, hosts=(head, *ours.hosts[1:])))
-    assert found == {"tray1 option --numa-bind-nodes": ("", "0 0 1 1", "")}
+    assert found == {"tray1 option --numa-bind-nodes": ("", "0 0 1 1", "memory on other NUMA nodes")}
 
 
 def test_ranks_on_other_hosts() -> None:
@@ -97,3 +99,44 @@ def test_what_is_no_plan_is_refused(tmp_path: Path, what: str) -> None:
         read(path)
     assert caught.value.id == "plan-file"
     assert "invoke plan" in caught.value.next_command
+
+
+TRAYS = plan("deepseek-v4-pro", [4, 4])
+OBSTACLE = Obstacle("image-only", "it runs from an image only", "", "", "")
+
+
+def with_host(**changes: Any) -> LaunchPlan:  # noqa: ANN401  (fields of a host)
+    return replace(TRAYS, hosts=(TRAYS.hosts[0], replace(TRAYS.hosts[1], **changes)))
+
+
+@pytest.mark.parametrize(
+    ("after", "what", "means"),
+    [
+        (with_host(urls=()), "tray2 endpoints", "clients"),
+        (with_host(role="follower"), "tray2 role", "serves"),
+        (with_host(clique="b/2"), "tray2 NVLink domain", "traffic"),
+        (with_host(processes=replace(TRAYS.hosts[1].processes, workers=9)), "tray2 processes", "cores"),
+        (with_host(gpus=(replace(TRAYS.hosts[1].gpus[0], rank=None, unused="MIG"),)), "tray2 unused GPUs", "no rank"),
+        (replace(TRAYS, obstacles=(OBSTACLE,)), "obstacle image-only", "deploy refuses it"),
+        (replace(TRAYS, left_out=(("tray3", "not needed"),)), "left out tray3", ""),
+        (replace(TRAYS, inputs=replace(TRAYS.inputs, assumed=True)), "assumed", "none was"),
+        (replace(TRAYS, inputs=replace(TRAYS.inputs, simulated=True)), "simulated", "made up"),
+        (replace(TRAYS, layout=replace(TRAYS.layout, hardware="b200")), "hardware", "other GPUs"),
+    ],
+)
+def test_every_kind_of_difference_is_told_with_its_meaning(after: LaunchPlan, what: str, means: str) -> None:
+    found = changed(TRAYS, after)
+    assert list(found) == [what]
+    assert means in found[what][2]
+
+
+def test_a_recipe_of_other_hardware_was_not_changed() -> None:
+    other = replace(TRAYS, inputs=replace(TRAYS.inputs, recipe="0"))
+    assert changed(TRAYS, other)["recipe"][2] == "the recipe's files were changed"
+    other = replace(other, layout=replace(TRAYS.layout, hardware="b200"))
+    assert "profile of other hardware" in changed(TRAYS, other)["recipe"][2]
+
+
+def test_meanings_are_of_options_that_there_are() -> None:
+    known = load("0.33.0")["flags"]
+    assert all(flag in known for flag in MEANS)
