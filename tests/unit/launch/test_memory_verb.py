@@ -31,7 +31,7 @@ def test_on_hardware_the_two_numbers_of_the_log_are_told(capsys: pytest.CaptureF
 
 def test_what_is_certainly_too_small_is_exit_4(capsys: pytest.CaptureFixture[str]) -> None:
     assert call(model="kimi-k3", hardware="h100", nodes="2") is ExitCode.CHECK_FAILED
-    assert "it does not fit: weights and activations need" in capsys.readouterr().out
+    assert "it does not fit: vram_minimum_gb of the recipe needs 1,680.0 GB of 1,280.0 GB" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(("model", "hosts"), [("deepseek-v4-pro", "h200-hgx"), ("gpt-oss-120b", "gb200-tray")])
