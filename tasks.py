@@ -145,7 +145,13 @@ def hosts_list(_: Context, hosts: str = "all", inventory: str = "", json: bool =
 
 @verb()
 def hosts_check(
-    _: Context, hosts: str = "all", inventory: str = "", replay: str = "", record: str = "", json: bool = False
+    _: Context,
+    hosts: str = "all",
+    inventory: str = "",
+    replay: str = "",
+    record: str = "",
+    active: bool = False,
+    json: bool = False,
 ) -> None:
     """A fresh cluster, layer by layer, without a model: reach, ground, GPUs, limits, network. Keeps a dated record."""
 

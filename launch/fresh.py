@@ -6,13 +6,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from inventory.fleet import Fleet
 from launch import records
 from launch.causes import described
 from launch.day_one import LAYERS, Descent, descend, needs_of, of_launches
 from playbooks.check import run_checks, unreachable_findings
+from playbooks.trials import Told, run_trials
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from inventory.errors import HostUnreachable
     from inventory.facts.host import HostFacts
@@ -38,15 +40,24 @@ class Earlier:
     differences: tuple[str, ...]
 
 
-def look(answered: Answered) -> Looked:
-    """Judge every host that answered; the others fail in the first layer."""
+def look(answered: Answered, tried: Sequence[Finding] = ()) -> Looked:
+    """Judge every host that answered, with what active checks found; the others fail in the first layer."""
     facts = answered.facts()
     reached = [host for name, host in answered.hosts.items() if name in facts]
     errors: dict[str, HostUnreachable] = dict(answered.errors)  # type: ignore[arg-type]
     left_out = dict.fromkeys(of_launches(), "it needs a model")
     told = run_checks(facts, needs_of(reached, facts), left_out=left_out) if reached else ()
-    descents, findings = descend(tuple(answered.hosts), (*unreachable_findings(errors), *told))
+    descents, findings = descend(tuple(answered.hosts), (*unreachable_findings(errors), *told, *tried))
     return Looked(answered, facts, descents, findings)
+
+
+def tried_on(looked: Looked, told: Told) -> tuple[Finding, ...]:
+    """Run the active checks on the hosts that came through all layers."""
+    sound = [looked.answered.hosts[one.host] for one in looked.descents if not one.stopped_at]
+    if not sound:
+        return ()
+    with Fleet(sound) as fleet:
+        return run_trials(fleet, needs_of(sound, looked.facts), told=told)
 
 
 def keep(looked: Looked, folder: Path | None) -> tuple[Earlier | None, Path]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from inventory.errors import ExitCode, raise_all
+from launch import request
 from launch.report import Report, print_json, print_table
 from launch.verbs import arguments
 from playbooks.check import blocking
@@ -29,13 +30,18 @@ def hosts_list(*, hosts: str, inventory: str, json: bool) -> ExitCode:
     return ExitCode.DONE
 
 
-def hosts_check(*, hosts: str, inventory: str, replay: str, record: str, json: bool) -> ExitCode:
+def hosts_check(*, hosts: str, inventory: str, replay: str, record: str, active: bool, json: bool) -> ExitCode:
     from launch import fresh
 
     report = Report(quiet=json)
     with report.phase("Gather"):
         answered = arguments.answered(hosts, inventory, replay, opinion=False)
     looked = fresh.look(answered)
+    if active:
+        if replay:
+            raise request.refused("active", "", "hosts: a bundle answers no packets")
+        with report.phase("Try"):
+            looked = fresh.look(answered, fresh.tried_on(looked, report.say))
     folder = Path(record) if record else None
     earlier, kept = (None, None) if replay and not record else fresh.keep(looked, folder)
     if json:

@@ -171,7 +171,7 @@ def test_a_place_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
 
 
 def run(capsys: pytest.CaptureFixture[str], *, hosts: str, record: str, json: bool) -> tuple[ExitCode, str]:
-    code = verbs.of("hosts_check")(hosts=hosts, inventory="", replay=str(HOSTS), record=record, json=json)
+    code = verbs.of("hosts_check")(hosts=hosts, inventory="", replay=str(HOSTS), record=record, active=False, json=json)
     return ExitCode(code), capsys.readouterr().out
 
 
@@ -191,3 +191,17 @@ def test_unknown_facts_are_not_taken_for_fine() -> None:
     facts = {"cpu-only": replace(told.facts()["cpu-only"], network=Unknown(Why.TIMED_OUT, "10 s"))}
     (one,) = needs_of(tuple(told.hosts.values()), facts).hosts
     assert one.address is None
+
+
+def test_a_bundle_cannot_be_tried(tmp_path: Path) -> None:
+    flags = {"hosts": "cpu-only", "inventory": "", "replay": str(HOSTS), "record": str(tmp_path), "json": False}
+    with pytest.raises(BadInput, match="--active"):
+        verbs.of("hosts_check")(**flags, active=True)
+
+
+def test_what_was_tried_counts_in_its_layer() -> None:
+    tried = (finding("net.pair_tcp", Status.FAIL, "cpu-only"),)
+    looked = fresh.look(answered("cpu-only"), tried)
+    (one,) = looked.descents
+    assert one.stopped_at == "network"
+    assert tried[0] in looked.findings
