@@ -5,7 +5,9 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Iterable, Mapping
 
+from inventory.facts.base import is_known
 from inventory.facts.host import HostFacts
+from playbooks.checks.ambient import environment_of
 from playbooks.checks.base import Priority, skip
 from playbooks.finding import Finding, Status
 from playbooks.requirements import Requirements
@@ -19,13 +21,20 @@ _REQUIRED = "no_proxy has 127.0.0.1, localhost and the addresses of all hosts, o
 CONTROL = "the control machine"
 
 
-def check(_facts: Mapping[str, HostFacts], needs: Requirements) -> tuple[Finding, ...]:
+def check(facts: Mapping[str, HostFacts], needs: Requirements) -> tuple[Finding, ...]:
     addresses = tuple(dict.fromkeys(one.address for one in needs.hosts if one.address))
-    told = {one.host: dict(one.env) for one in needs.hosts if one.env}
+    told = {one.host: {**ambient(facts.get(one.host)), **dict(one.env)} for one in needs.hosts}
     findings = [of_one(host, f"the ranks of {host}", env, addresses) for host, env in told.items()]
     findings.append(of_one("", CONTROL, dict(needs.control_env), addresses))
     wrong = tuple(one for one in findings if one.status is not Status.SKIP)
     return wrong or (skip(ID, "", "no proxy is set for the ranks or on the control machine"),)
+
+
+def ambient(facts: HostFacts | None) -> Mapping[str, str]:
+    """What ranks are started with beside the plan: nothing where their environment is cleared."""
+    if facts is None or not is_known(facts.context) or facts.context.is_cleared:
+        return {}
+    return environment_of(facts) or {}
 
 
 def of_one(host: str, who: str, env: Mapping[str, str], addresses: Iterable[str]) -> Finding:

@@ -20,15 +20,20 @@ _LOOK = f"{ON_HOST}uname -m"
 def check(facts: Mapping[str, HostFacts], needs: Requirements) -> tuple[Finding, ...]:
     known, unknown = of_each(facts, needs, _architecture)
     findings = [unread(ID, host, fact, _REQUIRED, _LOOK) for host, fact in unknown.items()]
-    return (*findings, *(compare(known) if known else ()))
+    return (*findings, *(compare(known, needs.build.platforms or BUILDS) if known else ()))
 
 
 def _architecture(facts: HostFacts) -> Maybe[str]:
     return facts.system if isinstance(facts.system, Unknown) else facts.system.architecture
 
 
-def compare(known: Mapping[str, str]) -> tuple[Finding, ...]:
-    wrong = odd_ones(known) or tuple(host for host, value in known.items() if value not in BUILDS)
+def compare(known: Mapping[str, str], builds: tuple[str, ...]) -> tuple[Finding, ...]:
+    without = tuple(host for host, value in known.items() if value not in builds)
+    wrong = odd_ones(known) or without
+    if without and not odd_ones(known):
+        required = f"an architecture that the build is made for: {', '.join(builds)}"
+        remedy = f"choose the wheel or image for {known[without[0]]}, or other hosts"
+        return (Finding(ID, Status.FAIL, "", by_value(known), required, remedy),)
     if wrong:
         remedy = f"leave out {', '.join(wrong)}: invoke deploy --hosts with like hosts only"
         return (Finding(ID, Status.FAIL, "", by_value(known), _REQUIRED, remedy),)

@@ -25,6 +25,9 @@ def check(_facts: Mapping[str, HostFacts], needs: Requirements) -> tuple[Finding
         values = {host: each.get(option) for host, each in told.items()}
         if len(set(values.values())) > 1:
             return (Finding(ID, Status.FAIL, "", f"{option}: {by_value(values)}", required, _REMEDY),)
+    commits = {one.host: one.weights.commit for one in needs.hosts if one.weights and one.weights.commit}
+    if len(set(commits.values())) > 1:
+        return (Finding(ID, Status.FAIL, "", f"revision: {by_value(commits)}", required, _REMEDY),)
     named = {value for each in told.values() for option in OPTIONS if (value := each.get(option))}
     named |= {needs.model.revision} if needs.model.revision else set()
     if not named:

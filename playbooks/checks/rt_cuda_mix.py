@@ -15,6 +15,7 @@ PRIORITY = Priority.P1
 WHY = "of two builds of one CUDA library in an environment chance decides which is loaded"
 
 _REQUIRED = "libraries of one CUDA major version"
+_CUDA = re.compile(r"nvidia-(?:cublas|cuda-(?:runtime|nvrtc|cupti|nvcc)|nvjitlink)")  # versioned as CUDA is
 _SUFFIXED = re.compile(r"(nvidia-[a-z0-9-]+)-cu(1[123])")
 
 
@@ -33,11 +34,22 @@ def of_host(facts: HostFacts, environment: Environment | None, pinned: set[str])
         return skip(ID, facts.host, told)
     builds = by_library(dict(environment.packages), pinned)
     mixed = sorted({name for majors in builds.values() if len(majors) > 1 for name in majors.values()})
+    mixed = mixed or across(dict(environment.packages), pinned)
     if not mixed:
         return Finding(ID, Status.PASS, facts.host, f"one CUDA for each of {len(builds)} libraries")
     observed = f"{', '.join(mixed)} in one environment"
     remedy = f"{ON_HOST}rm -r the environment below /var/lib/bringup/envs; the same deploy again makes it anew"
     return Finding(ID, Status.WARN, facts.host, observed, _REQUIRED, remedy)
+
+
+def across(packages: Mapping[str, str], pinned: set[str]) -> list[str]:
+    """Libraries of one CUDA beside those of another: by their suffix, those of CUDA's own also by their version."""
+    majors: dict[str, list[str]] = {}
+    for name, version in packages.items():
+        suffixed = _SUFFIXED.fullmatch(name)
+        if name not in pinned and (suffixed or _CUDA.fullmatch(name)):
+            majors.setdefault(suffixed[2] if suffixed else version.partition(".")[0], []).append(name)
+    return sorted(name for names in majors.values() for name in names[:2]) if len(majors) > 1 else []
 
 
 def by_library(packages: Mapping[str, str], pinned: set[str]) -> dict[str, dict[str, str]]:

@@ -2,12 +2,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from inventory.facts.base import is_known
+from inventory.facts.base import NOT_ASKED, is_known
 from inventory.facts.host import HostFacts
 from playbooks.checks.base import Priority, skip
 from playbooks.checks.rt_stop_timeout import is_ours
 from playbooks.finding import Finding, Status
-from playbooks.requirements import Requirements
+from playbooks.requirements import HostRequirements, Requirements
 
 ID = "rt.main_process"
 PRIORITY = Priority.P1
@@ -15,26 +15,27 @@ WHY = "an engine that is started beside the container's own process dies unseen,
 
 _SHELLS = ("sh", "bash", "dash", "zsh", "busybox", "ash")
 _IDLE = ("sleep", "tail", "pause", "cat")
-_REQUIRED = "the rank is the container's main process"
+_REQUIRED = "the rank is the main process of its container or unit"
 _REMEDY = "docker run IMAGE vllm serve ..., not docker exec into a container that sleeps"
 
 
 def check(facts: Mapping[str, HostFacts], needs: Requirements) -> tuple[Finding, ...]:
-    if needs.container is None:
-        return (skip(ID, "", "the plan runs no container"),)
-    commands = {f"the plan for {one.host}": one.argv for one in needs.hosts if one.argv}
-    for one in needs.hosts:
-        docker = facts[one.host].docker if one.host in facts else None
-        if docker is not None and is_known(docker):
-            ours = (c for c in docker.containers or () if c.command and is_ours(c, needs))
-            commands |= {f"{c.name or 'the container'} on {one.host}": c.command for c in ours}
-    if not commands:
-        return (skip(ID, "", "no command of a container is known"),)
+    findings = [found for one in needs.hosts if (found := of_host(facts.get(one.host), one, needs))]
+    return tuple(findings) or (skip(ID, "", "no command of a container or unit is known"),)
+
+
+def of_host(facts: HostFacts | None, host: HostRequirements, needs: Requirements) -> Finding | None:
+    """Of the planned command and of the containers that run; None where neither is known."""
+    commands = {"the planned rank": host.argv} if host.argv else {}
+    docker = facts.docker if facts else NOT_ASKED
+    if is_known(docker) and needs.container is not None:
+        ours = (one for one in docker.containers or () if one.command and is_ours(one, needs))
+        commands |= {one.name or "the container": one.command for one in ours}
     wrong = {who: words for who, words in commands.items() if not is_rank(words)}
     if not wrong:
-        return (Finding(ID, Status.PASS, "", "process 1 of every container is the rank itself"),)
+        return Finding(ID, Status.PASS, host.host, "process 1 is the rank itself") if commands else None
     observed = "; ".join(f"process 1 of {who} is {' '.join(words)!r}" for who, words in wrong.items())
-    return (Finding(ID, Status.FAIL, "", observed, _REQUIRED, _REMEDY),)
+    return Finding(ID, Status.FAIL, host.host, observed, _REQUIRED, _REMEDY)
 
 
 def is_rank(words: Sequence[str]) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from inventory.facts.base import is_known
 from inventory.facts.host import HostFacts
 from playbooks.checks.base import ON_HOST, Priority, skip
+from playbooks.checks.devices import plans_no_gpu
 from playbooks.finding import Finding, Status
 from playbooks.requirements import HostRequirements, Requirements
 
@@ -24,7 +25,7 @@ def check(facts: Mapping[str, HostFacts], needs: Requirements) -> tuple[Finding,
 
 def of_host(facts: HostFacts, host: HostRequirements, needs: Requirements) -> Finding:
     caches = facts.caches
-    if not host.gpus or not is_known(caches):
+    if plans_no_gpu(host) or not is_known(caches):
         return skip(ID, facts.host, "the plan uses no GPU here, or nobody looked into the caches")
     if caches.empty:
         return Finding(ID, Status.PASS, facts.host, "the caches are empty")
@@ -40,7 +41,8 @@ def of_host(facts: HostFacts, host: HostRequirements, needs: Requirements) -> Fi
 
 
 def wanted(needs: Requirements) -> dict[str, str]:
-    packages = dict(needs.build.packages)
+    packages = {"vllm": needs.vllm_version} if needs.vllm_version else {}
+    packages |= dict(needs.build.packages)
     return {name: packages[package] for name, package in _PACKAGES.items() if package in packages}
 
 

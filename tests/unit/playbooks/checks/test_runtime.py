@@ -550,7 +550,7 @@ def commanded(*words: str) -> dict[str, HostFacts]:
         "in the plan",
         Status.FAIL,
         needs=with_host(stopping(180), "tray2", argv=("sleep", "inf")),
-        says=("the plan for tray2",),
+        says=("the planned rank",),
     ),
     GangCase("nothing known", Status.SKIP, needs=stopping(180)),
     GangCase("no container", Status.SKIP),
