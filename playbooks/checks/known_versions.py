@@ -26,7 +26,14 @@ NCCL_DENIED = (("GB10", (2, 30, 4)),)
 NVSHMEM_RELAXED = (3, 4)
 
 # ROCm release of a version of amdgpu-dkms, by the names of AMD's packages (amdgpu-dkms 6.10.5.60300 is of ROCm 6.3).
-AMDGPU_RELEASE = {(6, 8, 5): (6, 2), (6, 10, 5): (6, 3), (6, 12, 12): (6, 4), (6, 14, 14): (7, 0)}
+AMDGPU_RELEASE = {
+    (6, 3, 6): (6, 0),
+    (6, 7, 0): (6, 1),
+    (6, 8, 5): (6, 2),
+    (6, 10, 5): (6, 3),
+    (6, 12, 12): (6, 4),
+    (6, 14, 14): (7, 0),
+}
 
 # Releases of ROCm in order. AMD, "User and kernel-space support matrix": user space may be two releases newer.
 ROCM_RELEASES = ((6, 0), (6, 1), (6, 2), (6, 3), (6, 4), (7, 0), (7, 1), (7, 2))

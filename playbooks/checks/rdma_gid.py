@@ -38,7 +38,7 @@ def check(facts: Mapping[str, HostFacts], needs: Requirements) -> tuple[Finding,
 
 
 def roce_ports(facts: HostFacts, needs: HostRequirements) -> tuple[tuple[RdmaDevice, RdmaPort], ...]:
-    return tuple((d, p) for d, p in named_ports(facts, needs) if p.link_layer == ROCE and is_up(p))
+    return tuple((d, p) for d, p in named_ports(facts, needs) if p.link_layer == ROCE and (is_up(p) or not p.state))
 
 
 def of_host(facts: HostFacts, needs: HostRequirements) -> Finding:

@@ -23,7 +23,6 @@ OF_DIAGNOSIS = (
         "events.txt",
         "unit.txt",
         "uptime_since.txt",
-        "state.json",
     ),
     *("apt_history.txt", "ps_compilers.txt", "stat_lock.txt", "cache_before.txt", "rocm-smi.txt", "dcgmi_health.txt"),
     *("curl_local_health.txt", "getent.txt", "nccl_info.txt"),

@@ -7,7 +7,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from inventory.facts.base import Unknown, is_known
+from inventory.facts.base import Maybe, Unknown, Why, is_known
+from inventory.facts.collect_env import parse_report
+from inventory.facts.context import Where
 from inventory.facts.gpu.bridges import parse_bridges
 from inventory.facts.gpu.imex import parse_domain
 from inventory.facts.gpu.nccl import parse_identity
@@ -21,16 +23,17 @@ from inventory.facts.gpu.nvidia_driver import (
     parse_module,
     parse_parameters,
 )
-from inventory.facts.gpu.nvidia_gpu import NvidiaGpu, pci_address, process
+from inventory.facts.gpu.nvidia_gpu import NvidiaAnswer, NvidiaGpu, pci_address, process
 from inventory.facts.gpu.nvlink import parse_nvlink_errors
-from inventory.facts.gpu.pasted import parse_gpus
+from inventory.facts.gpu.pasted import nvidia, parse_gpus
 from inventory.facts.gpu.rocm_text import parse_rocm_text
 from inventory.facts.gpu.xid import parse_xids
-from inventory.facts.host import Device, Driver, Fabric, Gpu, Gpus, HostFacts, LaunchContext
+from inventory.facts.host import Device, Driver, Fabric, Gpu, Gpus, HostFacts, LaunchContext, RdmaDevice
 from inventory.facts.lspci import parse_lspci
 from inventory.facts.pasted import pasted_rdma
 from inventory.facts.processes import parse_processes
 from inventory.facts.rdma import parse_devices as parse_rdma_files
+from tests.cases.names import column_of
 from tests.cases.reader import Files, Reader
 
 SMI = ("nvidia-smi_-q*", "nvidia-smi_-L.txt", "nvidia-smi.txt")
@@ -38,32 +41,73 @@ TABLES = ("nvidia-smi*.csv", "gpu_*.csv", "query-gpu*.csv")
 REMAPPED = re.compile(
     r"GPU (\S+) Remapped Rows Correctable \d+ Uncorrectable (\d+) Pending (\w+) Remapping Failure (\w+)"
 )
+IDLE = Gpus("nvidia", "", None, (gpu_fact(0, NvidiaGpu("", ""), None, None),), simulated=False)
+"""A list of processes on GPUs that is empty: there are GPUs, and nobody is on them."""
+
 NO_FABRIC = Fabric(None, None, None, None, None)
+STATED = re.compile(
+    r"File: (\S+)(?:.|\n)*?Access: \(\d+/(\S{10})\)\s+Uid: \(\s*\d+/\s*(\S+)\)\s+Gid: \(\s*(\d+)/\s*(\S+)\)"
+)
 MODE = re.compile(r"(?m)^(\S{10}) (\S+) (\S+) .*?(/dev/\S+)(?: gid=(\d+))?\s*$")
 
 
 def _gpus(files: Files, told: HostFacts) -> Mapping[str, Any]:
-    found = parse_gpus(files.texts(*SMI), (), ())
+    found = known_gpus(files, told)
     rows = [row for text in files.texts(*TABLES) for row in parse_rows(with_header(files, text))]
+    uuids = [gpu.uuid for gpu in found.devices] if is_known(found) else []
+    uuids += dict.fromkeys(row["gpu_uuid"] for row in rows if row.get("gpu_uuid") not in {None, *uuids})
+    rows = [{"index": str(uuids.index(row["gpu_uuid"])), **row} if "gpu_uuid" in row else row for row in rows]
     rows = [row for row in rows if {"index", "name", "gpu_index"} & set(row)]
     if not rows:
-        return {"gpus": found, **driver_of(files, told)}
+        none_held = is_table_of_processes(files) and not is_known(found)
+        return {"gpus": IDLE if none_held else found, **driver_of(files, told)}
     if not is_known(found):
         return {"gpus": of_rows(rows)}
     return {"gpus": replace(found, devices=merged(found.devices, rows))}
 
 
+def known_gpus(files: Files, told: HostFacts) -> Maybe[Gpus]:
+    """Of the tool's text, with the places of its matrix; of a matrix alone as many as it has rows."""
+    matrices = files.texts("nvidia-smi_topo_-m.txt")
+    reports = tuple(parse_report(text) for text in matrices)
+    numa = told.numa if is_known(told.numa) else ()
+    found = parse_gpus((*files.texts(*SMI), *matrices), reports, numa)
+    count = len(reports[0].matrix.gpus) if reports else 0
+    if not is_known(found) and count:
+        found = nvidia(NvidiaAnswer(None, None, (NvidiaGpu("NVIDIA", ""),) * count), reports, numa)
+    said = "\n".join(files.texts(*SMI, *TABLES))
+    if not is_known(found) and re.search(r"(?m)rc=(?:124|137)|timed out|timeout: sending", said):
+        return Unknown(Why.TIMED_OUT, "the tool did not answer in its time")
+    if not is_known(found) and re.search(r"nvidia-smi: (?:command )?not found", said):
+        return Unknown(Why.REFUSED, "library_missing: nvidia-smi is not there")
+    buses = [one for text in files.texts("lspci.txt") for one in parse_lspci(text) if one.is_gpu]
+    shown = len(found.devices) if is_known(found) else 0
+    if is_known(found) and len(buses) > shown:
+        return replace(found, hidden=tuple(one.address for one in buses[shown:]))
+    return found
+
+
 def with_header(files: Files, text: str) -> str:
-    """A table of one field beside the index was asked for without its header: the file is named after the field."""
+    """A table without a header: the file is named after the column, or lists processes."""
+    first = text.partition("\n")[0]
+    if re.match(r"\d+, *\d+, *\d+ MiB$", first):
+        return f"gpu_index, pid, used_memory\n{text}"
     name = next(name for name, own in files.own.items() if own == text).removesuffix(".csv")
-    return f"index, {name}\n{text}" if re.match(r"\d+,[^,]*$", text.partition("\n")[0]) else text
+    return f"index, {column_of(name) or name}\n{text}" if re.match(r"\d+,[^,]*$", first) else text
+
+
+def is_table_of_processes(files: Files) -> bool:
+    return any("apps" in name for name in files.own)
 
 
 def driver_of(files: Files, told: HostFacts) -> Mapping[str, Any]:
     """A table of the driver's version alone."""
     rows = [row for text in files.texts(*TABLES) for row in parse_rows(text)]
     version = next((row["driver_version"] for row in rows if "driver_version" in row), None)
-    return {"driver": replace(known_driver(told), module=version)} if version else {}
+    capability = [row["compute_cap"] for row in rows if "compute_cap" in row]
+    gpus = [gpu_fact(at, NvidiaGpu("", ""), None, value) for at, value in enumerate(capability)]
+    found = {"gpus": Gpus("nvidia", version, None, tuple(gpus), simulated=False)} if gpus else {}
+    return found | ({"driver": replace(known_driver(told), module=version)} if version else {})
 
 
 def of_rows(rows: list[dict[str, str]]) -> Gpus:
@@ -123,12 +167,24 @@ def known_driver(told: HostFacts) -> Driver:
 def _driver(files: Files, told: HostFacts) -> Mapping[str, Any]:
     driver = known_driver(told)
     for text in files.texts("proc_driver_nvidia_version.txt"):
-        module, is_open = parse_module(text)
-        driver = replace(driver, module=module, open_module=is_open)
+        module, is_open = parse_module(text)  # what a table of the tool says is NVML's word
+        driver = replace(driver, library=driver.module, module=module, open_module=is_open)
     for text in files.texts("*ldconfig_-p.txt"):
         linked = parse_linked(text)
         library = next((one.version for one in linked if "libnvidia-ml" in one.path), driver.library)
         driver = replace(driver, libcuda=libcuda(linked), library=library)
+    for text in files.texts("nvml_version.txt"):
+        driver = replace(driver, library=text.strip() or None)
+    for text in files.texts("nvidia-smi*.txt"):
+        said = re.search(r"NVML library version: (\S+)", text)
+        head = re.search(r"Driver Version: (\d\S+)", text)
+        driver = replace(driver, library=said[1] if said else driver.library)
+        driver = replace(driver, module=driver.module or (head[1] if head else None))
+    kernels = re.findall(r"vmlinuz-(\S+)", " ".join(files.texts("ls_boot*")))
+    for text in files.texts("modinfo_nvidia.txt"):
+        driver = replace(
+            driver, next_kernel=max(kernels, default="the next"), next_kernel_module="not found" not in text
+        )
     for text in files.texts("lsmod.txt", "proc_modules.txt"):
         driver = replace(driver, loaded=parse_lsmod(text))
     for text in files.texts("proc_driver_nvidia_params.txt"):
@@ -146,8 +202,9 @@ def _driver(files: Files, told: HostFacts) -> Mapping[str, Any]:
 
 def _fabric(files: Files, told: HostFacts) -> Mapping[str, Any]:
     fabric = told.fabric if is_known(told.fabric) else NO_FABRIC
-    for text in files.texts("lspci_nvswitch.txt"):
-        fabric = replace(fabric, switches=len(parse_lspci(text)))
+    for text in files.texts("lspci_nvswitch.txt", "lspci.txt"):
+        switches = [one for one in parse_lspci(text) if "nvswitch" in one.text.lower()]
+        fabric = replace(fabric, switches=len(switches))
     for text in files.texts("systemctl_is-active_nvidia-fabricmanager.txt"):
         fabric = replace(fabric, manager=text.strip())
     for text in files.texts("systemctl_is-active_nvidia-imex.txt"):
@@ -163,29 +220,46 @@ def _fabric(files: Files, told: HostFacts) -> Mapping[str, Any]:
         fabric = replace(fabric, imex_domain=parse_domain(text))
     for text in files.texts("proc_devices.txt"):
         fabric = replace(fabric, imex_device=parse_devices(text))
-    for text in files.texts("ls_dev_nvidia-caps-imex-channels.txt", "ls_imex_channels.txt"):
+    for text in files.texts("ls_imex_channels.txt", "in_*_ls_imex_channels.txt"):
         channels = () if "No such file" in text else tuple(map(int, re.findall(r"channel(\d+)", text)))
         fabric = replace(fabric, imex_channels=channels)
     return {"fabric": fabric}
 
 
 def _in_container(files: Files, told: HostFacts) -> Mapping[str, Any]:
-    text = files.own["in_container_ls_dev_infiniband.txt"]
+    text = "\n".join(files.texts("in_*_ls_dev_infiniband.txt"))
     names = [] if "No such file" in text else re.findall(r"\b(?:uverbs\d+|rdma_cm|umad\d+)\b", text)
     devices = tuple(Device(f"/dev/infiniband/{name}", opens=True) for name in names)
+    channels = "\n".join(files.texts("in_*_ls_imex_channels.txt", "ls_imex_channels.txt"))
+    devices += tuple(
+        Device(f"/dev/nvidia-caps-imex-channels/channel{number}", opens=mode[7:9] == "rw" if mode else True)
+        for mode, number in re.findall(r"(?m)^(c\S{9})?.*?\bchannel(\d+)\s*$", channels)
+        if mode or files.texts("in_*_ls_imex_channels.txt")
+    )
     context = told.context if is_known(told.context) else LaunchContext("container")
-    return {"context": replace(context, where="container", devices=devices)}
+    inside = any(name.startswith("in_") for name in files.own if "ls_dev_inf" in name or "ls_imex" in name)
+    where: Where = "container" if inside else context.where
+    return {"context": replace(context, where=where, devices=devices)} if inside or devices else {}
 
 
 def _kfd(files: Files, told: HostFacts) -> Mapping[str, Any]:
     """The case's form of `stat`: whether the run user may is decided by its groups."""
     context = told.context if is_known(told.context) else LaunchContext("login")
-    found = MODE.findall("\n".join(files.texts("stat_dev_*.txt")))
+    text = "\n".join(files.texts("stat_dev_*.txt"))
+    found = MODE.findall(text) + [(m, u, g, p, i) for p, m, u, i, g in STATED.findall(text)]
     devices = tuple(
-        Device(path, opens=may_open(mode, owner, int(gid or -1), context), group=group, gid=int(gid or -1), mode=mode)
+        Device(path, opens=may_open(mode, owner, gid_of(gid, group, files), context), group=group, mode=mode)
+        if not gid
+        else Device(path, opens=may_open(mode, owner, int(gid), context), group=group, gid=int(gid), mode=mode)
         for mode, owner, group, path, gid in found
     )
     return {"context": replace(context, devices=devices)}
+
+
+def gid_of(told: str, group: str, files: Files) -> int:
+    """The number of a group: as told, or by the name that it has in `id`; -1: neither."""
+    named = re.search(rf"(\d+)\({re.escape(group)}\)", "\n".join(files.texts("*id.txt", "etc_group*")))
+    return int(told or (named[1] if named else -1))
 
 
 def may_open(mode: str, owner: str, gid: int, context: LaunchContext) -> bool:
@@ -199,9 +273,31 @@ def may_open(mode: str, owner: str, gid: int, context: LaunchContext) -> bool:
 def _rdma(files: Files, _: HostFacts) -> Mapping[str, Any]:
     texts = files.texts("ibstat*.txt", "ibv_devinfo*.txt", "rdma_link*", "ibdev2netdev.txt")
     found = next(filter(None, map(pasted_rdma, texts)), ())
-    files_of = files.texts("sys_class_infiniband*.txt")
+    tables = [show_gids(text) for text in files.texts("show_gids.txt")]
+    files_of = [*map(with_folder, files.texts("sys_class_infiniband*.txt")), *tables]
     read = parse_rdma_files("\n".join(files_of), "\n".join(files_of), "\n".join(files_of), "\n".join(files_of))
-    return {"rdma": read or found}
+    drivers = dict(
+        re.findall(r"(?m)^(\S+?):?\s+(?:->\s+)?(?:\S*/)?(\w+)\s*$", "\n".join(files.texts("ibdev_drivers.txt")))
+    )
+    told = read or found or tuple(RdmaDevice(name) for name in drivers)
+    return {"rdma": tuple(replace(one, driver=drivers.get(one.name, one.driver)) for one in told)}
+
+
+def with_folder(text: str) -> str:
+    """Lines `mlx5_0/ports/1/state: 4: ACTIVE` were printed in the folder itself."""
+    return re.sub(r"(?m)^(?!/)(?:infiniband/)?(\S+?/\S+?):[ \t]*", r"/sys/class/infiniband/\1:", text)
+
+
+def show_gids(text: str) -> str:
+    """The table of `show_gids` as the files that it was made of; it lists ports of RoCE that are up."""
+    rows = re.findall(r"(?m)^(\S+)\s+(\d+)\s+(\d+)\s+([0-9a-f:]{39})\s+.*?(v[12])\s", text)
+    lines = []
+    for device, port, index, value, version in rows:
+        folder = f"/sys/class/infiniband/{device}/ports/{port}"
+        kind = "RoCE v2" if version == "v2" else "IB/RoCE v1"
+        lines += [f"{folder}/gids/{index}:{value}", f"{folder}/gid_attrs/types/{index}:{kind}"]
+        lines += [f"{folder}/state:4: ACTIVE", f"{folder}/link_layer:Ethernet"]
+    return "\n".join(lines)
 
 
 def only(files: Files, pattern: str) -> str:
@@ -210,7 +306,7 @@ def only(files: Files, pattern: str) -> str:
 
 READERS: tuple[Reader, ...] = (
     Reader(("remapped.txt",), _remapped),
-    Reader((*SMI, *TABLES), _gpus),
+    Reader((*SMI, *TABLES, "nvidia-smi_topo_-m.txt", "lspci.txt"), _gpus),
     Reader(("rocm-smi.txt",), _amd),
     Reader(("ps.txt",), lambda files, _: {"processes": parse_processes(files.own["ps.txt"])}),
     Reader(
@@ -221,22 +317,39 @@ READERS: tuple[Reader, ...] = (
         (
             *("proc_driver_nvidia_*.txt", "*ldconfig_-p.txt", "lsmod.txt", "proc_modules.txt", "*memory_peers.txt"),
             *("pgrep_nvlsm.txt", "ps_nvlsm.txt", "*amdgpu_version.txt", "opt_rocm_info_version.txt"),
-            "rocm_version.txt",
+            *("rocm_version.txt", "modinfo_nvidia.txt", "nvml_version.txt", "nvidia-smi*.txt"),
         ),
         _driver,
     ),
     Reader(
         (
-            *("lspci_nvswitch.txt", "systemctl_is-active_nvidia-*.txt", "nv-fabricmanager_--version.txt"),
+            *(
+                "lspci_nvswitch.txt",
+                "lspci.txt",
+                "in_*_ls_imex_channels.txt",
+                "systemctl_is-active_nvidia-*.txt",
+                "nv-fabricmanager_--version.txt",
+            ),
             *("journal_fm.txt", "nodes_config.cfg", "nvidia-imex-ctl*.txt", "proc_devices.txt"),
             *("ls_dev_nvidia-caps-imex-channels.txt", "ls_imex_channels.txt"),
         ),
         _fabric,
     ),
-    Reader(("in_container_ls_dev_infiniband.txt",), _in_container),
-    Reader(("host_ls_dev_infiniband.txt",), lambda *_: {}),
+    Reader(("in_*_ls_dev_infiniband.txt", "in_*_ls_imex_channels.txt", "ls_imex_channels.txt"), _in_container),
+    Reader(("host_*", "ls_dev_infiniband.txt", "*ls_ld_so_conf.txt"), lambda *_: {}),  # beside what decides
     Reader(("stat_dev_*.txt",), _kfd),
-    Reader(("ibstat*.txt", "ibv_devinfo*.txt", "rdma_link*", "ibdev2netdev.txt", "sys_class_infiniband*.txt"), _rdma),
+    Reader(
+        (
+            "ibdev_drivers.txt",
+            "show_gids.txt",
+            "ibstat*.txt",
+            "ibv_devinfo*.txt",
+            "rdma_link*",
+            "ibdev2netdev.txt",
+            "sys_class_infiniband*.txt",
+        ),
+        _rdma,
+    ),
     Reader(("*nvlink_-e.txt",), lambda files, _: {"nvlink_errors": parse_nvlink_errors(only(files, "*nvlink_-e.txt"))}),
     Reader(("lspci_-vv*.txt",), lambda files, _: {"bridges": parse_bridges(only(files, "lspci_-vv*.txt"))}),
     Reader(("proc_cmdline.txt",), lambda files, _: {"boot_arguments": files.own["proc_cmdline.txt"].strip()}),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import tempfile
 from collections.abc import Mapping
@@ -11,8 +12,9 @@ from typing import Any
 
 from inventory.errors import HostUnreachable
 from inventory.facts.base import NOT_ASKED, is_known
+from inventory.facts.context import parse_cgroup
 from inventory.facts.control import parse_agent_keys
-from inventory.facts.host import HostFacts, Software, System, Way
+from inventory.facts.host import HostFacts, RunningDeployment, Software, System, Way
 from inventory.facts.upkeep import parse_session, parse_ssh_server
 from inventory.schema import Host
 from inventory.sshconfig import SshOptions, effective
@@ -22,6 +24,8 @@ from inventory.transport.sshfailure import explain
 from inventory.transport.sshwords import failure_kind
 from playbooks.checks.ssh_tools import PACKAGES
 from tests.cases.reader import Files, Reader
+
+LIVE = {"running", "healthy", "starting", "live", "partial"}
 
 
 def unframed(text: str, marker: str) -> tuple[str, str]:
@@ -107,6 +111,42 @@ def _tools(files: Files, _: HostFacts) -> Mapping[str, Any]:
     return {"missing_tools": tuple(name for name in PACKAGES if name not in found)}
 
 
+def _ranks(files: Files, _: HostFacts) -> Mapping[str, Any]:
+    """The control group of each process of a rank: a file of its own."""
+    named = {name: parse_cgroup(files.own[name]) for name in files.own if re.search(r"(rank|proc_\d+).*cgroup", name)}
+    ranks = (
+        RunningDeployment(name.partition("_cgroup")[0], "", at == 0, "running", "systemd", (), ((at, path),))
+        for at, (name, path) in enumerate(sorted(named.items()))
+        if path
+    )
+    return {"deployments": tuple(ranks)} if named else {}
+
+
+def _lock(files: Files, _: HostFacts) -> Mapping[str, Any]:
+    """The line in the lock file; empty or absent: nobody."""
+    text = files.texts("lock.txt", "*bringup*lock*", "host_lock*")[0].strip()
+    return {"lock": "" if "No such file" in text else text, "lock_holder": "elsewhere" if text else ""}
+
+
+def _deployments(files: Files, _: HostFacts) -> Mapping[str, Any]:
+    """Records of deployments; one that names GPUs or ports holds them by processes that the case need not show."""
+    told = [json.loads(text) for text in files.texts("deployments.json", "state.json")]
+    records = [one for part in told for one in (part if isinstance(part, list) else [part])]
+    return {
+        "deployments": tuple(
+            RunningDeployment(
+                name=str(one.get("name") or one.get("deployment") or ""),
+                generation="",
+                head=True,
+                state="running" if str(one.get("state") or one.get("status")) in LIVE else "stopped",
+                supervisor="systemd",
+                pids=tuple(one.get("pids") or ()),
+            )
+            for one in records
+        )
+    }
+
+
 READERS: tuple[Reader, ...] = (
     Reader(("raw_stdout.txt",), _noise),
     Reader(("stderr.txt",), lambda *_: {}),
@@ -119,4 +159,7 @@ READERS: tuple[Reader, ...] = (
     Reader(("sudo_-n*",), _sudo),
     Reader(("command_-v.txt", "tools.txt"), _tools),
     Reader(("ls.txt",), lambda *_: {}),  # beside what decides
+    Reader(("*cgroup*.txt",), _ranks),
+    Reader(("lock.txt", "*bringup*lock*", "host_lock*"), _lock),
+    Reader(("deployments.json", "state.json"), _deployments),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from fnmatch import fnmatch
@@ -32,6 +33,9 @@ PARTS = (
     ("*ls*shm*", "shm-files", ""),
     ("*env.txt", "environment", ""),
     ("id.txt", "id", ""),
+    ("in_*_id.txt", "id", ""),
+    ("ulimit_-u*", "limits", "Max processes   "),
+    ("*TasksMax*", "cgroup-limits", ""),
 )
 """The part of a report that a file is, and what stands before it in the report where the file is a bare value."""
 
@@ -46,13 +50,26 @@ def _context(files: Files, _: HostFacts) -> Told:
     """All files of one host are one report. Nobody said that ranks are started with a clean environment."""
     named = [(name, part_of(name), text) for name, text in files.own.items()]
     told = [(name, part, text) for name, part, text in named if part]
+    inside = {part[0] for name, part, _ in told if name.startswith("in_")}
+    told = [(name, part, text) for name, part, text in told if name.startswith("in_") or part[0] not in inside]
     place = next((where for prefix, where in PLACES if any(name.startswith(prefix) for name, *_rest in told)), None)
     pieces: dict[str, str] = {}
     for _name, (part, before), text in told:
-        pieces[part] = f"{pieces.get(part, '')}{before}{text.strip() if before else text.rstrip()}\n"
+        pieces[part] = f"{pieces.get(part, '')}{as_told(before, text)}\n"
     report = "".join(f"@ {part}\n{text}" for part, text in pieces.items())
     context = replace(parse_report(report, place or "process-group"), is_cleared=False)
     return {"context": context if pieces else NOT_ASKED}
+
+
+def as_told(before: str, text: str) -> str:
+    """In the form of the report: a bare value after what stands before it, with units of systemd and ulimit."""
+    tasks = re.search(r"TasksMax=(\d+|infinity)", text)
+    if tasks:
+        return f"{GROUP}/unit/pids.max:{tasks[1].replace('infinity', 'max')}"
+    if before.startswith("Max "):
+        return f"{before}{text.strip()}   {text.strip()}   processes"
+    value = text.strip().rpartition("=")[2].strip() if before.endswith(":") else text.strip()
+    return f"{before}{value}" if before else text.rstrip()
 
 
 def part_of(name: str) -> tuple[str, str] | None:
@@ -88,5 +105,5 @@ READERS: tuple[Reader, ...] = (
     Reader(tuple(pattern for pattern, _, _ in PARTS), _context),
     Reader(("*lscpu_-p*", "*cpuinfo*"), _cpu),
     Reader(("*numactl_probe*", "*v_numactl*", "*which_numactl*"), _bind),
-    Reader(("ulimit_*",), lambda *_: {}),  # of a shell: proves nothing
+    Reader(("ulimit_-l*", "ulimit_-n*", "ulimit_-a*"), lambda *_: {}),  # of a shell: proves nothing
 )

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from inventory.facts.base import NOT_ASKED
-from inventory.facts.host import HostFacts, Updates
+from inventory.facts.host import HostFacts, Toolchain, Updates
 from inventory.facts.numactl import parse_numactl
 from inventory.facts.upkeep import (
     parse_automatic,
@@ -36,7 +36,7 @@ def _updates(files: Files, _: HostFacts) -> Told:
     wanted = bool(files.texts("*reboot-required*"))
     return {
         "updates": Updates(
-            automatic=parse_automatic(apt) if apt else None,
+            automatic=parse_automatic(apt) or timer_enabled(files) if apt else None,
             excluded=parse_excluded(apt),
             held=tuple(" ".join(files.texts("apt-mark_showhold*")).split()),
             wants_reboot=wanted or None,
@@ -47,9 +47,15 @@ def _updates(files: Files, _: HostFacts) -> Told:
     }
 
 
+def timer_enabled(files: Files) -> bool:
+    """What `systemctl is-enabled` or `is-active` said of dnf's timer."""
+    said = " ".join(files.texts("*dnf-automatic*")).split()
+    return bool({"enabled", "active"} & {*said})
+
+
 def _clock(files: Files, so_far: HostFacts) -> Told:
     """Seconds ahead of the control machine, and whether NTP says that it is synchronised."""
-    rows = (line.split("\t") for line in files.shared["offsets.tsv"].splitlines())
+    rows = (line.split() for line in files.shared["offsets.tsv"].splitlines() if line.strip())
     told = next((row for row in rows if row[0] == files.host), None)
     if told is None:
         return {}
@@ -92,6 +98,14 @@ def _balancing(files: Files, _: HostFacts) -> Told:
     return {"numa_balancing": int(files.texts("*numa_balancing*")[0].split()[-1])}
 
 
+def _toolchain(files: Files, _: HostFacts) -> Told:
+    """`cc --version`, and what the compiler said of a small library; nothing when it made one."""
+    said = "\n".join(files.texts("cc_--version.txt")).strip()
+    compiler = None if not said or "not found" in said else said.partition("\n")[0]
+    errors = re.findall(r"(?m)^.*error:.*$", "\n".join(files.texts("compile_*", "*cc_compile*")))
+    return {"toolchain": Toolchain(compiler or ("cc" if errors else None), errors[0] if errors else "")}
+
+
 def _load(files: Files, _: HostFacts) -> Told:
     return {"load": parse_load(files.texts("*loadavg*")[0], "\n".join(files.texts("ps_pcpu*")))}
 
@@ -106,6 +120,7 @@ READERS: tuple[Reader, ...] = (
     Reader(("*ldd_--version*", "*GNU_LIBC*"), _libc),
     Reader(("*numa_balancing*",), _balancing),
     Reader(("numactl_-H*",), _numa),
-    Reader(("*loadavg*",), _load),
+    Reader(("*loadavg*", "ps_pcpu*"), _load),
+    Reader(("cc_--version.txt", "compile_*", "*cc_compile*"), _toolchain),
     Reader(KERNEL_LOG, lambda files, _: {"oom_kills": parse_oom_kills("\n".join(files.texts(*KERNEL_LOG)))}),
 )
