@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from inventory.facts.cpulist import format_list
 from inventory.quoting import quote, quote_all
+from launch.container import ContainerRun, container_name, run_words
 from launch.planned.wanted import KEY_VARIABLE
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ STOP_TIMEOUT_S = 60
 """After so long a stop kills what is left of a unit."""
 RESTART = "no"
 """A rank that comes back alone is never taken in again by its gang."""
+SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,11 @@ class UnitSettings:
     affinity: tuple[int, ...] = ()
     memory_nodes: tuple[int, ...] = ()
     key_file: str | None = None
+    container: ContainerRun | None = None
+
+    @property
+    def container_name(self) -> str:
+        return container_name(self.deployment)
 
 
 # The key comes from the file into the environment by the shell itself: no process has it among its words.
@@ -51,6 +58,8 @@ _RECORD = r"""printf '%s %s %s\n' "$$" "$(sed 's/.*) //' "/proc/$$/stat" | cut -
 
 def command_file(command: HostCommand, settings: UnitSettings) -> str:
     """The shell script that becomes the engine: a clean, explicit environment and one argv, nothing inherited."""
+    if settings.container:
+        return _container_file(command, settings, settings.container)
     env = (*command.env, ("BRINGUP_DEPLOYMENT", settings.directory))
     lines = [quote(f"{key}={value}") for key, value in env]
     if settings.key_file:
@@ -61,6 +70,28 @@ def command_file(command: HostCommand, settings: UnitSettings) -> str:
             "#!/bin/sh",
             f"# {settings.deployment}, generation {settings.generation}, on {command.host}: written by bringup.",
             f"directory={quote(settings.directory)}",
+            f"{_RECORD}exec env -i \\",
+            " \\\n".join(f"  {line}" for line in lines),
+            "",
+        ]
+    )
+
+
+def _container_file(command: HostCommand, settings: UnitSettings, run: ContainerRun) -> str:
+    """The same for an image: the script becomes `docker run`, which hands signals to the engine and ends with it.
+
+    A container of that name that a crash of docker left is removed first: it would keep GPUs and ports.
+    """
+    lines = [quote(f"PATH={SYSTEM_PATH}"), '"HOME=${HOME:-/}"', quote(f"BRINGUP_DEPLOYMENT={settings.directory}")]
+    if settings.key_file:
+        lines.append(quote_all(["/bin/sh", "-c", _WITH_KEY, settings.key_file]))
+    lines += [quote_all(words) for words in by_option(run_words(run, command, settings.deployment, settings.directory))]
+    return "\n".join(
+        [
+            "#!/bin/sh",
+            f"# {settings.deployment}, generation {settings.generation}, on {command.host}: written by bringup.",
+            f"directory={quote(settings.directory)}",
+            f"{run.engine} rm --force {quote(settings.container_name)} >/dev/null 2>&1 || :",
             f"{_RECORD}exec env -i \\",
             " \\\n".join(f"  {line}" for line in lines),
             "",
@@ -83,8 +114,13 @@ def unit_file(settings: UnitSettings) -> str:
     return (
         _environment()
         .get_template("bringup.service.j2")
-        .render(s=settings, stop_timeout_s=STOP_TIMEOUT_S, restart=RESTART)
+        .render(s=settings, stop_timeout_s=_stop_timeout_s(settings), restart=RESTART)
     )
+
+
+def _stop_timeout_s(settings: UnitSettings) -> int:
+    """A container is killed by its engine first: systemd waits a little longer than that."""
+    return settings.container.stop_timeout_s + 10 if settings.container else STOP_TIMEOUT_S
 
 
 def systemd_quote(text: str) -> str:

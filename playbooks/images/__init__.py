@@ -1,0 +1,1 @@
+"""Container images: what a reference names, what a registry or an archive says of it."""
