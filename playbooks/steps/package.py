@@ -76,7 +76,7 @@ class Package(Entry):
     seconds: Annotated[int, Field(ge=60, le=14400)] = 3600
 
     def step(self, at: At) -> Step:
-        words = [word for name, version in self.packages.items() for word in (name, version or "*")]
+        words = [word for name, version in self.packages.items() for word in (name, version or "=any")]
         begin = (
             f"{shell('package')}\n"
             f"hold={'yes' if self.hold else 'no'} removes={'yes' if self.removes else 'no'} wait_s={WAIT_S}\n"

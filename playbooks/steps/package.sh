@@ -1,6 +1,6 @@
 # shellcheck shell=sh disable=SC2154
 # Functions of the step `package`, which sets hold, removes, wait_s and holds (the folder of bringup's own records).
-# Arguments are pairs of a name and a version, `*` for any.
+# Arguments are pairs of a name and a version, `=any` for any.
 
 LC_ALL=C
 export LC_ALL
@@ -58,11 +58,11 @@ state_of() {
   not-installed | config-files) printf none; return ;;
   *) printf '%s' "$status"; return ;;
   esac
-  if [ "$2" != '*' ] && [ "$2" != "$version" ] && [ "$want" = hold ] && [ ! -e "$holds/$1" ]; then
+  if [ "$2" != '=any' ] && [ "$2" != "$version" ] && [ "$want" = hold ] && [ ! -e "$holds/$1" ]; then
     printf 'refused package-held %s %s, planned is %s' "$1" "$version" "$2"
     return
   fi
-  if [ "$2" = '*' ]; then version=installed; fi
+  if [ "$2" = '=any' ]; then version=installed; fi
   if [ "$hold" = yes ] && [ "$want" = hold ]; then printf '%s+held' "$version"; else printf '%s' "$version"; fi
 }
 
@@ -150,7 +150,7 @@ specs() {
   separator=$1
   shift
   while [ $# -gt 1 ]; do
-    if [ "$2" = '*' ]; then printf '%s\n' "$1"; else printf '%s%s%s\n' "$1" "$separator" "$2"; fi
+    if [ "$2" = '=any' ]; then printf '%s\n' "$1"; else printf '%s%s%s\n' "$1" "$separator" "$2"; fi
     shift 2
   done
 }
@@ -159,7 +159,7 @@ specs() {
 all_in_index() {
   while [ $# -gt 1 ]; do
     missing=$1
-    if [ "$2" = '*' ]; then
+    if [ "$2" = '=any' ]; then
       apt-cache show -- "$1" >/dev/null 2>&1 || return 1
     else
       missing="$1=$2"
