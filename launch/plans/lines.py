@@ -63,7 +63,8 @@ def sizes(plan: LaunchPlan) -> str:
 
 def memory_lines(memory: Memory) -> Iterator[str]:
     verdict = {True: "it fits", False: "it does not fit", None: "it may not fit"}[memory.fits]
-    yield f"memory: {verdict}: {gb(memory.needed_bytes)} needed of {gb(memory.there_bytes)}, {memory.of}"
+    numbers = f"{gb(memory.needed_bytes)} needed of {gb(memory.there_bytes)}, {memory.of}"
+    yield f"memory: {verdict}: {'not all figures are known' if memory.needed_bytes is None else numbers}"
     if memory.parts:
         yield "  a GPU: " + legend(memory.parts)
     if memory.kv_tokens is not None:

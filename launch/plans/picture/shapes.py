@@ -5,7 +5,7 @@ from __future__ import annotations
 from xml.etree.ElementTree import Element, SubElement
 
 FONT = "system-ui, -apple-system, 'Segoe UI', sans-serif"
-INK, SOFT, RULE, PAPER = "#1c2430", "#5b6675", "#c9d1db", "#ffffff"
+INK, SOFT, RULE, PAPER, OVER = "#1c2430", "#5b6675", "#c9d1db", "#ffffff", "#c0262d"
 RANKS = ("#2f6fb7", "#c2611f", "#2c8c5a", "#8a4fb0", "#b2364a", "#6d7a1e", "#17808c", "#8c5a2b")
 """Colours of ranks, again from the start after the last: neighbours differ, also for the colour-blind."""
 PARTS = {
@@ -30,10 +30,21 @@ def box(above: Element, x: float, y: float, width: float, height: float, **style
     return SubElement(above, "rect", {**place, **given})
 
 
-def text(
-    above: Element, x: float, y: float, said: str, *, size: int = 12, fill: str = INK, bold: bool = False
+def text(  # noqa: PLR0913  (how it looks)
+    above: Element,
+    x: float,
+    y: float,
+    said: str,
+    *,
+    size: int = 12,
+    fill: str = INK,
+    bold: bool = False,
+    middle: bool = False,
+    end: bool = False,
 ) -> Element:
+    """`middle`, `end`: `x` is where the text has its middle, or ends."""
     weight = {"font-weight": "600"} if bold else {}
+    weight |= {"text-anchor": "middle" if middle else "end"} if middle or end else {}
     made = SubElement(above, "text", {"x": f"{x:g}", "y": f"{y:g}", "font-size": str(size), "fill": fill, **weight})
     made.text = printable(said)
     return made

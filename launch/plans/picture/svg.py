@@ -5,16 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element, indent, tostring
 
-from launch.plans.lines import sizes
+from launch.plans.lines import memory_lines, sizes
 from launch.plans.memory_bar import gb
 from launch.plans.picture import host as hosts
-from launch.plans.picture.shapes import FONT, INK, PAPER, PARTS, SOFT, box, cut, line, text, told
+from launch.plans.picture.shapes import FONT, INK, OVER, PAPER, PARTS, SOFT, box, cut, line, text, told
 
 if TYPE_CHECKING:
     from launch.plans.document import Host, LaunchPlan
 
-MARGIN, BETWEEN = 28, 26
-TITLE, LEGEND = 92, 40
+MARGIN, BETWEEN = 28, 30
+TITLE, LEGEND = 124, 40
+STEM, ABOVE = 24, 12
+"""Where the line to other hosts leaves a host, and how far above it that runs."""
 WIDEST = 2600
 """Pixels after which the next host begins a new row."""
 
@@ -72,21 +74,31 @@ def _title(root: Element, plan: LaunchPlan, width: float) -> None:
     layout = plan.layout
     what = f"{layout.nodes} x {layout.hardware}, {layout.strategy}: {sizes(plan)} · vLLM {plan.engine.vllm}"
     text(root, MARGIN, 58, cut(what, letters), size=13)
+    first, *rest = (line.strip() for line in memory_lines(plan.memory))
+    cache = next((line for line in rest if line.startswith("KV cache")), "")
+    said = cut(" · ".join(filter(None, (first, cache))), int((width - 2 * MARGIN) / 6.2))
+    text(root, MARGIN, 78, said, size=12, fill=OVER if plan.memory.fits is False else INK)
     made_up = ["simulated hardware"] if plan.inputs.simulated else []
     made_up += ["assumed from the hardware profile: no host was asked"] if plan.inputs.assumed else []
-    text(root, MARGIN, 78, cut(" · ".join([f"plan {plan.inputs.digest}", *made_up]), letters), size=11, fill=SOFT)
+    text(root, MARGIN, 97, cut(" · ".join([f"plan {plan.inputs.digest}", *made_up]), letters), size=11, fill=SOFT)
 
 
 def _network(root: Element, placed: Placed, plan: LaunchPlan) -> None:
-    """A line from the head to every other host, over which the ranks join."""
+    """From the head to every other host, over which the ranks join: a line above each row, joined at the left edge."""
     (head, *others) = placed
-    x, y = head[1] + 24, head[2]
+    if not others:
+        return
+    rows = sorted({top for _, _, top in placed})
+    for top in rows:
+        ends = [left for _, left, at in placed if at == top]
+        start = MARGIN / 2 if len(rows) > 1 else ends[0] + STEM
+        line(root, start, top - ABOVE, ends[-1] + STEM, top - ABOVE, stroke_dasharray="5 4")
+    if len(rows) > 1:
+        line(root, MARGIN / 2, rows[0] - ABOVE, MARGIN / 2, rows[-1] - ABOVE, stroke_dasharray="5 4")
+    line(root, head[1] + STEM, head[2] - ABOVE, head[1] + STEM, head[2], stroke_width="3")
     for host, left, top in others:
-        made = line(root, x, y - 10, left + 24, top - 10, stroke_dasharray="5 4")
+        made = line(root, left + STEM, top - ABOVE, left + STEM, top)
         told(made, f"{host.name} joins {plan.head.name} at {plan.head.address}:{plan.layout.rpc_port}")
-        line(root, left + 24, top - 10, left + 24, top)
-    if others:
-        line(root, x, y - 10, x, y)
 
 
 def _legend(root: Element, plan: LaunchPlan, y: float) -> None:
@@ -96,4 +108,6 @@ def _legend(root: Element, plan: LaunchPlan, y: float) -> None:
         made = text(root, x + 17, y + 10, f"{part.name} {gb(part.bytes)}", size=11, fill=INK)
         x += 17 + 7 * len(made.text or "") + 18
     if not plan.memory.parts:
-        text(root, x, y + 10, "memory of a GPU: not known for this model", size=11, fill=SOFT)
+        used = any(gpu.rank is not None for host in plan.hosts for gpu in host.gpus)
+        why = "memory of a GPU: not known for this model" if used else "no rank uses a GPU"
+        text(root, x, y + 10, why, size=11, fill=SOFT)

@@ -46,6 +46,41 @@ def holding(**parts: int) -> LaunchPlan:
     return replace(H200, memory=memory)
 
 
+def test_every_nic_is_drawn_once_below_the_gpu_that_it_is_nearest_to() -> None:
+    root = parsed(svg(H200))
+    said = {one.text: (float(one.attrib["x"]), float(one.attrib["y"])) for one in root.iter(f"{SVG}text")}
+    named = [name for name in said if name and name.startswith("mlx5_")]
+    assert sorted(named) == sorted(nic.name for nic in H200.head.nics)
+    for nic in H200.head.nics:
+        if nic.near:
+            (gpu_x, gpu_y), (x, y) = said[f"GPU {nic.near[0]}"], said[nic.name]
+            assert abs(gpu_x - x) < WIDTH / 2
+            assert y > gpu_y
+
+
+def test_what_is_too_much_for_a_gpu_is_marked() -> None:
+    tray = plan_on("gb200-tray")
+    assert tray.memory.fits is False
+    said = texts(svg(tray))
+    assert sum(text.endswith("too much") for text in said) == 4
+    assert any(text.startswith("memory: it does not fit: 960.0 GB needed of 768.0 GB") for text in said)
+    assert not any(text.endswith("too much") for text in texts(svg(H200)))
+
+
+def test_lines_between_hosts_are_straight_and_cross_none() -> None:
+    root = parsed(svg(many(H200, 9)))
+    frames = [one for one in root.iter(f"{SVG}rect") if one.attrib.get("fill") == "#f7f9fb"]
+    boxes = [[float(one.attrib[key]) for key in ("x", "y", "width", "height")] for one in frames]
+    dashed = [one for one in root.findall(f"{SVG}line") if "stroke-dasharray" in one.attrib]
+    drawn = [[float(one.attrib[key]) for key in ("x1", "y1", "x2", "y2")] for one in dashed]
+    assert drawn
+    for x1, y1, x2, y2 in drawn:
+        assert x1 == x2 or y1 == y2
+        for x, y, width, height in boxes:
+            beside = max(x1, x2) <= x or min(x1, x2) >= x + width
+            assert beside or max(y1, y2) <= y or min(y1, y2) >= y + height
+
+
 def test_every_gpu_and_rank_is_drawn_once() -> None:
     said = texts(svg(H200))
     assert [text for text in said if text.startswith("GPU ")] == [f"GPU {at}" for at in range(8)]
@@ -81,7 +116,8 @@ def bars(picture: str) -> list[Element]:
 def test_the_memory_is_to_scale() -> None:
     plan = holding(weights=60 * GIB, kv=30 * GIB, outside=10 * GIB)
     widths = [float(one.attrib["width"]) for one in bars(svg(plan)) if one.attrib["height"] == "14"][:3]
-    assert widths == pytest.approx([(WIDTH - 16) * share for share in (0.6, 0.3, 0.1)], rel=1e-3)
+    gpu = H200.head.gpus[0].memory_bytes or 0
+    assert widths == pytest.approx([(WIDTH - 16) * share * GIB / gpu for share in (60, 30, 10)], rel=1e-3)
 
 
 def test_memory_that_is_not_known_is_an_empty_bar() -> None:
