@@ -133,7 +133,8 @@ class Several(BringupError):
 
 
 def raise_all(errors: list[BringupError]) -> None:
-    """Raise nothing, the one error, or all of them as `Several`."""
+    """Raise nothing, the one error, or all of them, those of a `Several` too, as `Several`."""
+    errors = [each for one in errors for each in (one.errors if isinstance(one, Several) else (one,))]
     if len(errors) == 1:
         raise errors[0]
     if errors:
