@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from inventory.errors import BringupError, Several, raise_all
-from launch.choice import Choice, obstacles, pick
+from launch.choice import Choice, obstacles
 from launch.command import Program
 from launch.decide import Decision, decide, of_head
 from launch.draft import draft_of
 from launch.engine import Engine, engines_of, weights_commit
+from launch.fitting import fitting
 from playbooks.layout import Layout
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ class Outline:
 
 def outline(found: Found, request: Request, hosts: Sequence[Host], facts: Mapping[str, HostFacts]) -> Outline:
     """Decide. Raises `BadInput` or `CheckFailed` for what leaves nothing to plan."""
-    choice = pick(found, request, hosts, facts)
+    choice = fitting(found, request, hosts, facts)
     name = request.name or choice.slug
     errors = obstacles(choice)
     engines: Mapping[str, Engine] = {}

@@ -33,7 +33,7 @@ LOADS = 1.2
 class Forecast:
     """A prediction with all that it was made from, so that it can be asked again with something changed.
 
-    `minimum`: bytes that just load the weights by the recipe, and those of all GPUs as vendors state them.
+    `lacking`: bytes that just load the weights by the recipe, and the fewer that there are as vendors state them.
     """
 
     known: Known
@@ -42,7 +42,7 @@ class Forecast:
     settings: Settings
     gpu: Gpu
     plan: MemoryPlan
-    minimum: tuple[int, int] | None = None
+    lacking: tuple[int, int] | None = None
 
     @property
     def is_derived(self) -> bool:
@@ -52,7 +52,7 @@ class Forecast:
     @property
     def fits(self) -> bool | None:
         """None: a figure is missing, or it does not fit by figures that are derived, and these refuse nothing."""
-        if self.minimum and self.minimum[0] > self.minimum[1]:
+        if self.lacking:
             return False
         return None if self.plan.fits is False and self.is_derived else self.plan.fits
 

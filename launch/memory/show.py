@@ -59,8 +59,8 @@ def lines(now: Forecast) -> Iterator[str]:
 def verdict(now: Forecast) -> str:
     """Whether one request can be served, by which numbers."""
     plan = now.plan
-    if now.minimum and now.minimum[0] > now.minimum[1]:
-        needed, there = now.minimum
+    if now.lacking:
+        needed, there = now.lacking
         return f"it does not fit: vram_minimum_gb of the recipe needs {gb(needed)} of {gb(there)}, all GPUs together"
     if plan.fits is None:
         return "whether it fits is not known"

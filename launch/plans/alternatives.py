@@ -153,7 +153,7 @@ def _sized(
 ) -> Alternative:
     data = layout.ranks_per_host * other.nodes // layout.hosts_per_rank
     gpus = layout.ranks_per_host * layout.width * other.nodes if layout.needs_gpus else 0
-    memory = memory_of(candidate, argv, gpus=gpus, data=data, gpu_bytes=gpu_bytes)
+    memory = memory_of(candidate, argv, nodes=other.nodes, gpus=gpus, data=data, gpu_bytes=gpu_bytes)
     outcome = {True: FITS, False: SHORT, None: UNKNOWN}[memory.fits]
     return Alternative(
         flags=other.flags,

@@ -19,29 +19,34 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from launch.choice import Choice
+    from launch.memory.of_recipe import Forecast
     from launch.memory.plan import MemoryPlan
     from launch.resolve.gates import Place
 
 GB = 10**9
-GANG, ONE = "the gang", "a GPU"
+GANG, USED, ONE = "the gang", "the GPUs that are used", "a GPU"
 MINIMUM = "recipe: vram_minimum_gb, the files times 1.2"
 THOUSAND = 1000
 
 
-def memory_of(choice: Choice, argv: Sequence[str], *, gpus: int, data: int, gpu_bytes: int | None) -> Memory:
-    """The memory of `argv`, the head's command, on `gpus` GPUs in all with `data` ranks; `gpu_bytes` of the smallest.
+def memory_of(
+    choice: Choice, argv: Sequence[str], *, nodes: int, gpus: int, data: int, gpu_bytes: int | None
+) -> Memory:
+    """The memory of `argv`, the head's command, with `data` ranks on `gpus` GPUs of `nodes` hosts.
 
-    GPUs of a host that the layout leaves unused hold nothing.
+    `gpu_bytes`: of the smallest of these GPUs.
     """
     place = choice.place
     gpu = Gpu(gpu_bytes, place.profile.kind)
     found = forecast(choice.found.recipe, choice.variant, argv, choice.vllm, gpu)
     plan = found.plan if found else None
-    needed, there = place.variant.vram_minimum_gb, vram_gb(place, gpus)
-    if needed and there and needed > there:
-        return _memory(plan, data, fits=False, of=GANG, needed=int(needed * GB), there=int(there * GB))
+    if lacking := short_of_minimum(place, found, nodes=nodes, gpus=gpus):
+        needed_bytes, there_bytes = lacking
+        of = GANG if there_bytes == int((place.profile.vram_gb or 0) * nodes * GB) else USED
+        return _memory(plan, data, fits=False, of=of, needed=needed_bytes, there=there_bytes)
     if found is not None and found.plan.fits is False:
         return _too_small(found.plan, data, fits=found.fits)
+    needed, there = place.variant.vram_minimum_gb, place.profile.vram_gb
     loads = bool(needed and there)
     fits = True if loads or (plan is not None and plan.fits) else None
     return _memory(
@@ -50,14 +55,25 @@ def memory_of(choice: Choice, argv: Sequence[str], *, gpus: int, data: int, gpu_
         fits=fits,
         of=GANG,
         needed=int(needed * GB) if needed else None,
-        there=int(there * GB) if there else None,
+        there=int(there * nodes * GB) if there else None,
     )
 
 
-def vram_gb(place: Place, gpus: int) -> float | None:
-    """What vendors state for `gpus` GPUs of this hardware together."""
-    node = place.profile.vram_gb
-    return node * gpus / place.profile.gpus if node and place.profile.gpus else None
+def short_of_minimum(place: Place, found: Forecast | None, *, nodes: int, gpus: int) -> tuple[int, int] | None:
+    """What just loads the weights by the recipe, and the smaller memory that there is for it; None: it suffices.
+
+    It is held against all GPUs of the nodes, and against those that are used: GPUs that a layout leaves unused hold
+    nothing. A forecast from counted files and found figures knows better which of them suffice.
+    """
+    needed, node = place.variant.vram_minimum_gb, place.profile.vram_gb
+    if not needed or not node:
+        return None
+    used = node * gpus / max(1, place.profile.gpus)
+    is_certain = found is not None and not found.is_derived and found.plan.fits is True
+    for there in (node * nodes,) if is_certain else (node * nodes, used):
+        if needed > there:
+            return int(needed * GB), int(there * GB)
+    return None
 
 
 def longest(choice: Choice, argv: Sequence[str], *, gpu_bytes: int | None, most: int) -> int | None:
@@ -98,7 +114,7 @@ def _memory(
         is_bound=plan.is_bound if plan else False,
         context=plan.context if plan else None,
         unknown=plan.unknown if plan else ("architecture of the model",),
-        source=MINIMUM if of == GANG and not fits else "; ".join((MINIMUM, *(plan.notes if plan else ()))),
+        source=MINIMUM if of in {GANG, USED} and not fits else "; ".join((MINIMUM, *(plan.notes if plan else ()))),
     )
 
 

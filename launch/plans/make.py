@@ -36,7 +36,8 @@ def plan_of(
     hosts = hosts_of(outline.decision, facts)
     smallest = smallest_gpu(hosts)
     used = sum(gpu.rank is not None for host in hosts for gpu in host.gpus)
-    memory = memory_of(choice, head.argv, gpus=used, data=placement.data_parallel_size, gpu_bytes=smallest)
+    data = placement.data_parallel_size
+    memory = memory_of(choice, head.argv, nodes=len(hosts), gpus=used, data=data, gpu_bytes=smallest)
     recipe = choice.found.recipe
     return document.LaunchPlan(
         format_version=document.FORMAT_VERSION,

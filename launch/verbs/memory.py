@@ -62,7 +62,7 @@ def _on_hosts(
     facts = answered.facts()
     decision = outline(found, wanted, tuple(answered.hosts.values()), facts).decision
     now = of_decision(decision, facts, context=context, known=known)
-    return now if known else _of_place(now, decision.choice.place)
+    return now if known else _of_place(now, decision.choice.place, len(decision.placement.nodes))
 
 
 def _on_hardware(found: Found, flags: Mapping[str, str], context: int | None, known: Known | None) -> Forecast | None:
@@ -77,16 +77,17 @@ def _on_hardware(found: Found, flags: Mapping[str, str], context: int | None, kn
     gpu = of_profile(shown.hardware, found.library.profile(shown.hardware))
     argv = shown.commands[0].argv
     now = forecast(found.recipe, shown.variant, argv, shown.vllm, gpu, context=context, known=known)
-    return now if known else _of_place(now, Place(found.recipe, found.library, shown.variant, shown.hardware))
+    place = Place(found.recipe, found.library, shown.variant, shown.hardware)
+    return now if known else _of_place(now, place, shown.nodes)
 
 
-def _of_place(now: Forecast | None, place: Place) -> Forecast | None:
-    """With what the recipe itself says to need, where it and the profile say it."""
-    from launch.plans.fit import GB, vram_gb
+def _of_place(now: Forecast | None, place: Place, nodes: int) -> Forecast | None:
+    """With what the recipe itself says to need."""
+    from launch.plans.fit import short_of_minimum
 
-    needed = place.variant.vram_minimum_gb
-    there = vram_gb(place, now.parallel.gpus) if now else None
-    return replace(now, minimum=(int(needed * GB), int(there * GB))) if now and needed and there else now
+    if now is None:
+        return None
+    return replace(now, lacking=short_of_minimum(place, now, nodes=nodes, gpus=now.parallel.gpus))
 
 
 def _of_file(path: str) -> Known:

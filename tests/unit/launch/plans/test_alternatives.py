@@ -85,7 +85,7 @@ def test_the_nearest_is_one_of_each_kind_of_change() -> None:
 @pytest.mark.parametrize("setting", ["data-parallel-size=4", "tp=2,data-parallel-size=2"])
 def test_gpus_that_the_layout_leaves_unused_hold_no_weights(setting: str) -> None:
     made = plan("deepseek-v4-pro", [8], "NVIDIA H200", setting=setting)
-    assert made.memory.there_bytes == 4 * 141 * 10**9
+    assert (made.memory.of, made.memory.there_bytes) == ("the GPUs that are used", 4 * 141 * 10**9)
     with pytest.raises(CheckFailed) as caught:
         refuse_unfit(made)
     assert "without --set" in caught.value.next_command

@@ -1,0 +1,61 @@
+"""Where the recipe's own choice certainly cannot start, another of its layouts is taken, with the reason."""
+
+from __future__ import annotations
+
+import pytest
+
+from launch.outline import outline
+from launch.plans.document import LaunchPlan
+from launch.plans.make import plan_of
+from launch.reasons import Reason
+from launch.request import Request
+from launch.settings import settings
+from tests.unit.launch.gangs import facts, hosts
+from tests.unit.launch.plans.planned import OURS, sized
+
+MODEL = "gpt-oss-120b"
+
+
+def made(name: str, mib: int, *, gpus: int = 8, setting: str = "", strategy: str | None = None) -> LaunchPlan:
+    members = hosts(1)
+    seen = {host: sized(one, mib) for host, one in facts(members, [gpus], name).items()}
+    request = Request(MODEL, strategy=strategy, settings=settings(setting))
+    return plan_of(outline(OURS.find(MODEL), request, members, seen), seen)
+
+
+def why(plan: LaunchPlan, decision: str) -> Reason:
+    (one,) = (one for one in plan.reasons if one.decision == decision)
+    return one
+
+
+def test_what_fits_is_left_as_the_recipe_has_it() -> None:
+    plan = made("NVIDIA H200", 143771)
+    assert plan.layout.strategy == "single_node_tp"
+    assert not why(plan, "strategy").warns
+
+
+@pytest.mark.parametrize(
+    ("name", "mib", "setting"),
+    [("NVIDIA A100-SXM4-40GB", 40960, ""), ("NVIDIA H200", 143771, "gpu-memory-utilization=0.3")],
+)
+def test_a_layout_that_cannot_start_gives_way_to_one_that_can(name: str, mib: int, setting: str) -> None:
+    plan = made(name, mib, setting=setting)
+    assert plan.memory.fits is True
+    assert plan.layout.strategy == "single_node_tep"
+    reason = why(plan, "strategy")
+    assert reason.warns
+    assert "single_node_tp, which comes first, does not fit" in reason.rule
+    assert reason.numbers[0][0] == "single_node_tp needs"
+    assert why(plan, "variant").source != "--variant", "nobody typed it"
+
+
+def test_what_was_typed_stays() -> None:
+    plan = made("NVIDIA A100-SXM4-40GB", 40960, strategy="single_node_tp")
+    assert plan.layout.strategy == "single_node_tp"
+    assert plan.memory.fits is False
+
+
+def test_where_nothing_fits_the_choice_stays_and_says_by_how_much() -> None:
+    plan = made("NVIDIA A100-SXM4-40GB", 40960, gpus=1)
+    assert plan.memory.fits is False
+    assert plan.memory.of == "the gang"
