@@ -56,7 +56,14 @@ on_host = verb(positional=("host",))
 
 
 @verb(*CHOICE, *SETTINGS, *DECISIONS)
-def deploy(_: Context, timeout: str = "", dry_run: bool = False, json: bool = False) -> None:
+def deploy(
+    _: Context,
+    timeout: str = "",
+    image_digest: str = "",
+    image_archive: str = "",
+    dry_run: bool = False,
+    json: bool = False,
+) -> None:
     """Probe, check, plan, install, launch and prove a model on hosts; typed again, it changes nothing."""
 
 

@@ -8,14 +8,19 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from launch.build import HostLaunch, generation_of, launch_steps, runner_of, stage_steps
+from launch.container import arguments
+from launch.image_engine import run_for
 from launch.memory.of_recipe import of_decision
+from launch.plan_parts import head_of
 from launch.requirements import requirements
 from launch.sources import with_sources
 from playbooks.layout import Layout
+from playbooks.requirements import Container
 
 if TYPE_CHECKING:
     from inventory.facts.host import HostFacts
     from inventory.schema import Host
+    from launch.container import ContainerRun
     from launch.decide import Decision
     from launch.engine import Engine
     from launch.generation import Generation
@@ -55,7 +60,8 @@ def assemble(
     layouts = {host.name: Layout(host.state_dir) for host in hosts}
     runners = {host.name: runner_of(facts[host.name], engines[host.name].python) for host in hosts}
     forecast = of_decision(decision, facts)
-    gang = _predicted(generation_of(decision, name, runners), forecast)
+    containers = _containers(decision, facts, engines)
+    gang = _predicted(generation_of(decision, name, runners, containers), forecast)
     head = engines[decision.placement.head.host]
     needs = requirements(
         decision,
@@ -66,13 +72,50 @@ def assemble(
         environment=head.digest,
         gpu_runtime=head.gpu_runtime,
     )
+    needs = replace(needs, container=_container(head, containers, decision, name))
     needs = with_sources(needs, hosts, {host: engine.downloads for host, engine in engines.items()}, environ)
     steps, launch = {}, {}
     for command in decision.commands:
-        runner, layout = runners[command.host], layouts[command.host]
-        steps[command.host] = (*engines[command.host].steps, *stage_steps(command, gang, runner, layout))
-        launch[command.host] = launch_steps(command, gang, runner, layout)
+        runner, layout, container = runners[command.host], layouts[command.host], containers.get(command.host)
+        steps[command.host] = (*engines[command.host].steps, *stage_steps(command, gang, runner, layout, container))
+        launch[command.host] = launch_steps(command, gang, runner, layout, container)
     return Assembly(decision, gang, needs, steps, launch, forecast)
+
+
+def _containers(
+    decision: Decision, facts: Mapping[str, HostFacts], engines: Mapping[str, Engine]
+) -> dict[str, ContainerRun]:
+    """How the container of each host is started; nothing for hosts that have an environment."""
+    nodes, drain = decision.placement.nodes, head_of(decision).get("shutdown_timeout")
+    return {
+        node.host: run_for(
+            engine.image,
+            node,
+            command,
+            engine.program,
+            facts[node.host],
+            nodes=len(nodes),
+            drain_s=drain if isinstance(drain, int) else 0,
+        )
+        for node, command in zip(nodes, decision.commands, strict=True)
+        if (engine := engines[node.host]).image is not None
+    }
+
+
+def _container(head: Engine, containers: Mapping[str, ContainerRun], decision: Decision, name: str) -> Container | None:
+    """The same in the words of the checks, as the head has it."""
+    if head.image is None:
+        return None
+    run, found = containers[decision.placement.head.host], head.image.found
+    return Container(
+        image=str(head.image.reference),
+        digest=found.digest if found else head.image.reference.digest,
+        layers=found.layers if found else (),
+        platforms=found.platforms if found else None,
+        compressed_bytes=found.compressed_bytes if found else None,
+        arguments=tuple(arguments(run, decision.commands[0], name)),
+        stop_timeout_s=run.stop_timeout_s,
+    )
 
 
 def _predicted(gang: Generation, forecast: Forecast | None) -> Generation:

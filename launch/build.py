@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from inventory.facts.base import is_known
@@ -21,6 +21,7 @@ from playbooks.steps.symlink import symlink
 if TYPE_CHECKING:
     from inventory.facts.host import HostFacts
     from launch.command import HostCommand
+    from launch.container import ContainerRun
     from launch.decide import Decision
 
 START_DEADLINE_S = 60.0
@@ -67,7 +68,9 @@ def supervisor_of(facts: HostFacts) -> str:
     return SYSTEMD if systemd and may else "process-group"
 
 
-def generation_of(decision: Decision, name: str, runners: Mapping[str, Runner]) -> Generation:
+def generation_of(
+    decision: Decision, name: str, runners: Mapping[str, Runner], containers: Mapping[str, ContainerRun] | None = None
+) -> Generation:
     """Name the gang. The generation is a digest of everything that its hosts will run: the same again is the same."""
     placement, choice = decision.placement, decision.choice
     members = tuple(
@@ -86,7 +89,14 @@ def generation_of(decision: Decision, name: str, runners: Mapping[str, Runner]) 
     ports = sorted({port for node in placement.nodes for port in ports_of(node, decision)})
     return Generation(
         name=name,
-        generation=digest([name, commands, [(one.host, one.supervisor) for one in members]]),
+        generation=digest(
+            [
+                name,
+                commands,
+                [(one.host, one.supervisor) for one in members],
+                *([_plain(containers)] if containers else []),
+            ]
+        ),
         recipe=choice.found.id,
         variant=choice.variant,
         strategy=choice.strategy,
@@ -101,22 +111,30 @@ def generation_of(decision: Decision, name: str, runners: Mapping[str, Runner]) 
     )
 
 
+def _plain(containers: Mapping[str, ContainerRun]) -> list[object]:
+    return [(host, asdict(run)) for host, run in containers.items()]
+
+
 def _held(command: HostCommand) -> tuple[object, ...]:
     """What its unit is held to, where it is held to something, and which key it asks for, where it asks for one."""
     held = (command.affinity, command.memory_nodes) if command.affinity or command.memory_nodes else ()
     return (*held, command.api_key.digest) if command.api_key else held
 
 
-def _settings(command: HostCommand, gang: Generation, runner: Runner, layout: Layout) -> UnitSettings:
+def _settings(
+    command: HostCommand, gang: Generation, runner: Runner, layout: Layout, container: ContainerRun | None
+) -> UnitSettings:
     folder = layout.generation(gang.name, gang.generation)
     held = command.affinity, command.memory_nodes
     key_file = f"{folder}/{KEY_FILE}" if command.api_key else None
-    return UnitSettings(gang.name, gang.generation, folder, runner.user, *held, key_file)
+    return UnitSettings(gang.name, gang.generation, folder, runner.user, *held, key_file, container)
 
 
-def stage_steps(command: HostCommand, gang: Generation, runner: Runner, layout: Layout) -> tuple[Step, ...]:
+def stage_steps(
+    command: HostCommand, gang: Generation, runner: Runner, layout: Layout, container: ContainerRun | None = None
+) -> tuple[Step, ...]:
     """The files of the generation on one host. Nothing of them is used before the start."""
-    settings = _settings(command, gang, runner, layout)
+    settings = _settings(command, gang, runner, layout, container)
     folder = settings.directory
     why = "a generation keeps exactly what it ran, so that it can be run again"
     steps = [
@@ -132,9 +150,11 @@ def stage_steps(command: HostCommand, gang: Generation, runner: Runner, layout: 
     return tuple(steps)
 
 
-def launch_steps(command: HostCommand, gang: Generation, runner: Runner, layout: Layout) -> HostLaunch:
+def launch_steps(
+    command: HostCommand, gang: Generation, runner: Runner, layout: Layout, container: ContainerRun | None = None
+) -> HostLaunch:
     """What stops, switches and starts this host."""
-    settings = _settings(command, gang, runner, layout)
+    settings = _settings(command, gang, runner, layout, container)
     why = "the group is switched as a whole, when nothing of the earlier generation runs any more"
     switch = [symlink(layout.current(gang.name), gang.generation, why=why, phase=Phase.START)]
     if runner.supervisor == SYSTEMD:

@@ -89,7 +89,7 @@ def pick(
         known("strategy", request.strategy, found.library.strategies)
     asked = request.strategy or ""
     errors = impossible(found, where, asked, typed=request.variant is not None, named=request.hardware is not None)
-    raise_all([*errors, *(unlaunchable(found, where, asked) if launches else ())])
+    raise_all([*errors, *(unlaunchable(found, where) if launches else ())])
     _refuse_strategy(where, request.strategy, selected.hosts)
     strategy = request.strategy or strategy_of(where, nodes)
     case = Case(recipe, found.library, variant, strategy, hardware, node_count=nodes)
@@ -123,7 +123,7 @@ def _features_on(case: Case, request: Request) -> tuple[str, ...]:
 
 def obstacles(choice: Choice) -> list[BringupError]:
     """Why bringup itself does not launch a choice that people may launch by hand."""
-    return unlaunchable(choice.found, choice.place, choice.strategy)
+    return unlaunchable(choice.found, choice.place)
 
 
 def _variant(found: Found, request: Request, hardware: str, nodes: int) -> tuple[str, Reason]:

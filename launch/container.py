@@ -110,7 +110,7 @@ def run_words(run: ContainerRun, command: HostCommand, deployment: str, director
         words += ["--env", f"{key}={value}"]
     if command.api_key:
         words += ["--env", KEY_VARIABLE]
-    return [*words, "--entrypoint", command.argv[0], run.image, *command.argv[1:]]
+    return [*words, "--entrypoint", command.argv[0].rpartition("/")[2], run.image, *command.argv[1:]]
 
 
 def _gpu_words(run: ContainerRun) -> list[str]:

@@ -12,6 +12,7 @@ from inventory.errors import BadInput
 from inventory.facts.base import is_known
 from launch.command import Program
 from launch.hardware import CPU
+from launch.image_engine import HOST_PYTHON, EngineImage, image_for, is_image_only
 from launch.requirements import Download
 from playbooks.environments import EnvironmentDefinition, load_environment
 from playbooks.layout import Layout
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from playbooks.plan import Step
 
 HERE = Path(__file__).parent
+IN_IMAGE = "/usr/local/bin/vllm"  # containers are started by the last part of it, wherever the image has it
 BUILT_FOR = ("NVIDIA",)  # brands whose GPUs the wheels of `playbooks/environments` run on
 MAKE_WEIGHTS = HERE / "tiny" / "make_weights.py"
 MANIFEST_PROGRAM = HERE / "programs" / "manifest.py"
@@ -37,14 +39,15 @@ MANIFEST_PROGRAM = HERE / "programs" / "manifest.py"
 class Engine:
     """One host's engine: `digest` of its environment, what is to be done for it, and what that takes."""
 
-    digest: str
+    digest: str | None
     gpu_runtime: str | None  # the CUDA that the environment is built for
     program: Program
     python: str
     steps: tuple[Step, ...]
     downloads: tuple[Download, ...]
-    wanted: EnvironmentDefinition
+    wanted: EnvironmentDefinition | None  # None: an image has it
     environment: str  # its folder
+    image: EngineImage | None = None
 
 
 def engines_of(
@@ -59,6 +62,8 @@ def engines_of(
 
     Raises `BadInput` when no environment is built for it, or a commit is not pinned.
     """
+    if is_image_only(choice):
+        return {host.name: _from_image(choice, host, facts[host.name], served_name, draft) for host in hosts}
     brand = choice.found.library.profile(choice.hardware).brand
     if choice.hardware != CPU and brand not in BUILT_FOR:
         raise BadInput(
@@ -128,6 +133,34 @@ def _engine(choice: Choice, host: Host, facts: HostFacts, served_name: str, draf
     )
 
 
+def _from_image(choice: Choice, host: Host, facts: HostFacts, served_name: str, draft: str | None) -> Engine:
+    """What is the same whatever the registry says; `launch/images.py` adds the rest."""
+    layout = Layout(host.state_dir)
+    commit = weights_commit(choice)
+    checkpoints = [Checkpoint(choice.model_id, commit, layout.weights(choice.model_id, commit))]
+    checkpoints += [_draft(choice, draft, layout)] if draft else []
+    program = Program(
+        IN_IMAGE,
+        checkpoints[0].folder,
+        layout.caches,
+        served_name,
+        checkpoints[1].folder if draft else None,
+    )
+    revisions, drafts = choice.found.recipe.bringup.revisions, choice.found.recipe.bringup.drafts
+    pinned = (revisions.get(choice.variant), *(drafts.get(one.repo) for one in checkpoints[1:]))
+    return Engine(
+        digest=None,
+        gpu_runtime=None,
+        program=program,
+        python=HOST_PYTHON,
+        steps=(directory(layout.caches, mode="0755", why="caches survive a start and are the engine's home"),),
+        downloads=tuple(_weights_download(its, one, facts) for its, one in zip(pinned, checkpoints, strict=True)),
+        wanted=None,
+        environment="",
+        image=image_for(choice, facts, tuple(checkpoints)),
+    )
+
+
 def _draft(choice: Choice, repo: str, layout: Layout) -> Checkpoint:
     """The draft model at its pinned commit. Raises `BadInput` when there is none."""
     pinned = choice.found.recipe.bringup.drafts.get(repo)
@@ -178,7 +211,8 @@ def _weights_step(choice: Choice, checkpoint: Checkpoint, environment: str, host
 def _downloaded(checkpoint: Checkpoint, environment: str, host: Host) -> Step:
     return downloaded_weights(
         checkpoint,
-        bin_dir=f"{environment}/bin",
+        hf=(f"{environment}/bin/hf",),
+        python=(f"{environment}/bin/python",),
         endpoint=_shown(host.mirrors.hub),
         manifest_program=MANIFEST_PROGRAM.read_text(),
     )

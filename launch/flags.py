@@ -46,6 +46,8 @@ HELP = {
     "accept-unknown": "ids of checks whose unknown is accepted, separated by commas",
     "override": "ids of checks whose failure is accepted, separated by commas; needs --because",
     "because": "why the overridden checks may fail; kept on the hosts",
+    "image-digest": "the build of an image, sha256:...: where this machine cannot ask the registry, or the tag moves",
+    "image-archive": "a file of `docker save`, or an OCI archive, instead of a registry: given to hosts from here",
     "timeout": "seconds until all ranks must be ready; default 1800",
     "dry-run": "print the plan and stop: exit 0 when nothing is to do, 8 when changes are pending",
     "playbook": "playbooks, separated by commas: tuning, or files that end in .yaml; default: all that come along",

@@ -9,7 +9,6 @@ from inventory.errors import BadInput, BringupError, CheckFailed, raise_all
 from inventory.facts.cpulist import format_list
 from launch.resolve.case import PD
 from launch.resolve.choice import strategy_for
-from launch.resolve.constraints import applies
 from launch.resolve.gates import (
     MOST_NODES,
     Place,
@@ -85,7 +84,7 @@ def _is_for(place: Place, name: str, hosts: int) -> bool:
 
 def refuse_unlaunchable(found: Found, place: Place, strategy: str) -> None:
     """Raise everything that forbids this choice whatever its command line is."""
-    raise_all([*impossible(found, place, strategy), *unlaunchable(found, place, strategy)])
+    raise_all([*impossible(found, place, strategy), *unlaunchable(found, place)])
 
 
 def impossible(
@@ -113,19 +112,9 @@ def impossible(
     return errors
 
 
-def unlaunchable(found: Found, place: Place, strategy: str) -> list[BringupError]:
+def unlaunchable(found: Found, place: Place) -> list[BringupError]:
     """What bringup does not launch itself, and people may."""
-    errors: list[BringupError] = [
-        CheckFailed(
-            f"{found.id} runs from an image only, and this version of bringup launches none",
-            id="image-only",
-            observed=f"{one.why} ({one.source})",
-            required="a released wheel that has the model",
-            next_command="invoke recipes.show --model " + found.id.rpartition("/")[2].lower(),
-        )
-        for one in place.recipe.bringup.constraints
-        if one.image_only and applies(one, place, strategy)
-    ]
+    errors: list[BringupError] = []
     if missing := _missing_plugins(place.recipe):
         errors.append(_needs_plugins(found, missing))
     return errors

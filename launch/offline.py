@@ -30,8 +30,13 @@ MACHINES = ("x86_64", "aarch64")
 
 
 def is_installed(engine: Engine) -> bool:
-    """Whether the environment is there: then nothing is fetched for it."""
-    return all(one.present for one in engine.downloads if one.purpose == "environment")
+    """Whether the environment is there, or an image has it: then nothing is fetched for it."""
+    return engine.wanted is None or all(one.present for one in engine.downloads if one.purpose == "environment")
+
+
+def wanted_of(engine: Engine) -> EnvironmentDefinition:
+    assert engine.wanted is not None  # noqa: S101  (asked of engines that are not installed)
+    return engine.wanted
 
 
 def target_of(facts: HostFacts, wanted: EnvironmentDefinition) -> Target:
@@ -78,7 +83,7 @@ def cargo_of(
 
 def with_wheelhouse(engine: Engine, cargo: Cargo, target: Target) -> Engine:
     """The same engine, made of what the control machine gives."""
-    wanted = engine.wanted
+    wanted = wanted_of(engine)
     given = shipped(
         cargo,
         what=f"wheels of {wanted.name} and uv for {target}",

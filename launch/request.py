@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from inventory.errors import BadInput
@@ -27,6 +28,7 @@ class Request:
 
     `features`: to switch on, `name` or `name=mode`. `revision`: the commit of the weights, 40 hexadecimal digits.
     `nodes`: how many of the hosts; None: all. `hardware`: what they must be. `settings`: options over the recipe's.
+    `image_digest` (sha256:...), `image_archive` (a file here): of a model that runs from an image.
     """
 
     model: str
@@ -41,6 +43,8 @@ class Request:
     hardware: str | None = None
     settings: tuple[Setting, ...] = ()
     wanted: Wanted = NOTHING
+    image_digest: str | None = None
+    image_archive: Path | None = None
     http_port: int = DEFAULT_HTTP_PORT
     rpc_port: int = DEFAULT_RPC_PORT
     ready_timeout_s: float = DEFAULT_READY_TIMEOUT_S

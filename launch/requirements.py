@@ -30,10 +30,11 @@ from launch.sizes import size
 from launch.unit import RESTART, STOP_TIMEOUT_S
 from launch.vllm_args.check import check as check_argv
 from playbooks.environments import load_environment
-from playbooks.requirements import HostRequirements, MemoryForecast, Requirements, Space
+from playbooks.requirements import Build, HostRequirements, MemoryForecast, Requirements, Space
 
 if TYPE_CHECKING:
     from inventory.facts.host import HostFacts
+    from launch.choice import Choice
     from launch.command import HostCommand
     from launch.decide import Decision
     from launch.memory.of_recipe import Forecast
@@ -59,7 +60,7 @@ def requirements(
     name: str,
     state_dirs: Mapping[str, str],
     downloads: Mapping[str, Sequence[Download]],
-    environment: str,
+    environment: str | None,
     gpu_runtime: str | None,
 ) -> Requirements:
     """Fill the requirements of the gang; `name` is the deployment that this one replaces, if it is there."""
@@ -84,13 +85,17 @@ def requirements(
         hardware=choice.hardware,
         model=model_of(choice, hosts[0].weights.commit if hosts[0].weights else None),
         layout=layout_of(decision),
-        build=build_of(load_environment(choice.found.recipe.bringup.distribution, choice.vllm)),
+        build=_build(choice) if environment else Build(),
         demands=demands_of(choice),
         rdma=talks_rdma(decision, facts),
         mnnvl=talks_mnnvl(decision, facts),
         shutdown_timeout_s=shutdown if isinstance(shutdown, int) else None,
         stop_timeout_s=STOP_TIMEOUT_S,
     )
+
+
+def _build(choice: Choice) -> Build:
+    return build_of(load_environment(choice.found.recipe.bringup.distribution, choice.vllm))
 
 
 def _of_host(

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from inventory.errors import BringupError, CheckFailed, raise_all
 from inventory.quoting import quote
-from launch.offline import cargo_of, is_installed, pins_of, target_of, with_wheelhouse
+from launch.images import with_images
+from launch.offline import cargo_of, is_installed, pins_of, target_of, wanted_of, with_wheelhouse
 from playbooks.web import Web
 from playbooks.wheelhouse.control import own_indexes
 from playbooks.wheelhouse.index import Index
@@ -70,20 +71,20 @@ def supplied_engines(
     one: Outline, fleet: Fleet, facts: Mapping[str, HostFacts], report: Report
 ) -> Mapping[str, Engine]:
     """The engines of `one`, those of hosts without a way out with a wheelhouse. Raises `CheckFailed`."""
-    open_ones = {name: engine for name, engine in one.engines.items() if not is_installed(engine)}
+    engines = with_images(one, fleet, facts, report)
+    open_ones = {name: engine for name, engine in engines.items() if not is_installed(engine)}
     why = _without_way_out(open_ones, fleet)
     if not why:
-        return one.engines
+        return engines
     addresses = {node.host: node.address for node in one.decision.placement.nodes if node.address}
     targets = _targets({name: open_ones[name] for name in why}, facts)
     found: dict[Target, tuple[CargoFile, ...]] = {}
-    engines = dict(one.engines)
     for name, target in targets.items():
         engine, host = engines[name], fleet.hosts[name]
         if target not in found:
-            found[target] = wheels(engine.wanted, target, host)
+            found[target] = wheels(wanted_of(engine), target, host)
             _say(report, [key for key, its in targets.items() if its == target], why, found[target])
-        cargo = cargo_of(host, engine.wanted, target, found[target], addresses)
+        cargo = cargo_of(host, wanted_of(engine), target, found[target], addresses)
         engines[name] = with_wheelhouse(engine, cargo, target)
     return engines
 
@@ -136,7 +137,7 @@ def _targets(engines: Mapping[str, Engine], facts: Mapping[str, HostFacts]) -> d
     errors: list[BringupError] = []
     for name, engine in engines.items():
         try:
-            targets[name] = target_of(facts[name], engine.wanted)
+            targets[name] = target_of(facts[name], wanted_of(engine))
         except BringupError as error:
             errors.append(error)
     raise_all(errors)

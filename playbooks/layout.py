@@ -19,6 +19,10 @@ class Layout:
         """Where the control machine puts files until all are there."""
         return f"{self.state_dir}/incoming/{digest}"
 
+    def image(self, identity: str) -> str:
+        """Where the archive of an image lies until it is loaded."""
+        return f"{self.state_dir}/images/{identity}"
+
     def weights(self, repo: str, commit: str) -> str:
         return f"{self.state_dir}/weights/{repo.replace('/', '--')}/{commit}"
 

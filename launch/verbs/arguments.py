@@ -16,6 +16,7 @@ from launch import request
 from launch.report import Report
 from launch.settings import settings
 from launch.verbs.planned import planned_settings, wanted
+from playbooks.images.reference import parse_digest
 
 if TYPE_CHECKING:
     from inventory.fleet import Fleet
@@ -44,6 +45,8 @@ def launch_request(model: str, **flags: str) -> Request:
         ready_timeout_s=request.seconds("timeout", flags.get("timeout", ""), request.DEFAULT_READY_TIMEOUT_S),
         accept_unknown=request.ids(flags.get("accept_unknown", "")),
         overrides=request.overrides(flags.get("override", ""), flags.get("because", "")),
+        image_digest=parse_digest(flags["image_digest"]) if flags.get("image_digest") else None,
+        image_archive=Path(flags["image_archive"]).expanduser() if flags.get("image_archive") else None,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from inventory.quoting import quote, quote_all
@@ -31,34 +32,44 @@ def made_weights(checkpoint: Checkpoint, *, python: str, program: str, arguments
     )
     return _step(
         checkpoint,
-        script=_run(python, words, program),
+        script=_run((python,), words, program),
         summary=f"make random weights for {checkpoint.repo}",
         why="the trial model has no weights to download: every host makes the same random ones",
         deadline_s=MAKE_DEADLINE_S,
     )
 
 
-def downloaded_weights(checkpoint: Checkpoint, *, bin_dir: str, endpoint: str | None, manifest_program: str) -> Step:
-    """A checkpoint downloaded by the environment's own `hf`, then listed with sizes and sha256."""
+def downloaded_weights(
+    checkpoint: Checkpoint,
+    *,
+    hf: Sequence[str],
+    python: Sequence[str],
+    endpoint: str | None,
+    manifest_program: str,
+) -> Step:
+    """A checkpoint downloaded by the engine's own `hf`, then listed with sizes and sha256.
+
+    `hf` and `python`: the words that start them, of an environment or of an image.
+    """
     endpoint_line = f"export HF_ENDPOINT={quote(endpoint)}\n" if endpoint else ""
     download = quote_all(
         [
-            *(f"{bin_dir}/hf", "download", checkpoint.repo, "--revision", checkpoint.commit),
+            *(*hf, "download", checkpoint.repo, "--revision", checkpoint.commit),
             *("--local-dir", checkpoint.folder),
         ]
     )
     words = quote_all([checkpoint.folder, checkpoint.repo, checkpoint.commit])
     return _step(
         checkpoint,
-        script=f"{endpoint_line}{download}\n{_run(f'{bin_dir}/python', words, manifest_program)}",
+        script=f"{endpoint_line}{download}\n{_run(python, words, manifest_program)}",
         summary=f"download {checkpoint.repo} at {checkpoint.commit[:12]}",
         why="a launch never downloads: weights are on every host, complete, before any rank starts",
         deadline_s=DOWNLOAD_DEADLINE_S,
     )
 
 
-def _run(python: str, words: str, program: str) -> str:
-    return f"{quote(python)} - {words} <<'END_OF_PROGRAM'\n{program}END_OF_PROGRAM\n"
+def _run(python: Sequence[str], words: str, program: str) -> str:
+    return f"{quote_all(python)} - {words} <<'END_OF_PROGRAM'\n{program}END_OF_PROGRAM\n"
 
 
 def _step(checkpoint: Checkpoint, *, script: str, summary: str, why: str, deadline_s: float) -> Step:

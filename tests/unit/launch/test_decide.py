@@ -128,8 +128,6 @@ def ids(error: BringupError) -> set[str]:
 @pytest.mark.parametrize(
     ("model", "count", "gpus", "name", "wanted", "id_", "words"),
     [
-        ("kimi-k3.1-pro", 2, 4, "NVIDIA GB300", {}, "image-only", "kimi-k31"),
-        ("mistral-large-4", 1, 8, "NVIDIA B200", {}, "image-only", "mistral-large-4"),
         ("mistral-large-4", 1, 8, "NVIDIA B200", {}, "checkpoint-unknown", "names one"),
         ("ernie", 1, 8, "NVIDIA H200", {}, "plugin-missing", "vLLM-ERNIE"),
         ("ernie", 1, 8, "AMD Instinct MI355X", {}, "recipe.hardware", "unsupported"),

@@ -33,7 +33,7 @@ def refused(model: str, hardware: str, strategy: str = "") -> set[str]:
         ("tiny-dense", "cpu", set()),
         ("tiny-moe", "cpu", set()),
         ("ernie-5.5-flash", "h200", {"plugin-missing"}),
-        ("kimi-k3.1-pro", "gb300", {"image-only"}),
+        ("kimi-k3.1-pro", "gb300", set()),
         ("gpt-oss-120b", "mi300x", set()),
         ("deepseek-v4-pro", "mi300x", {"recipe.hardware"}),
     ],

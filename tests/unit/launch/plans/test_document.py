@@ -100,7 +100,7 @@ def test_contested_figures_and_the_pinned_commit_are_in_it() -> None:
     ("model", "counts", "name", "obstacle"),
     [
         ("glm-5", [4], "NVIDIA GB200", "commit-open"),
-        ("kimi-k3.1-pro", [4, 4], "NVIDIA GB300", "image-only"),
+        ("kimi-k3.1-pro", [4, 4], "NVIDIA GB300", "commit-open"),
         ("minimax-m3", [8], "AMD Instinct MI355X", "environment-unknown"),
     ],
 )

@@ -1,0 +1,138 @@
+"""The engine of a host where an image has it: nothing of it is installed, everything runs in the container. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from inventory.errors import BadInput, CheckFailed
+from inventory.facts.base import is_known
+from launch.container import run_of
+from launch.placement import Binding
+from launch.plans.images import image_of_recipe
+from launch.resolve.constraints import applies
+from playbooks.images.image import Image
+from playbooks.images.reference import Reference, parse_reference
+from playbooks.steps.image import local_name
+from playbooks.steps.weights import downloaded_weights
+
+if TYPE_CHECKING:
+    from inventory.facts.host import HostFacts
+    from inventory.schema import Host
+    from launch.choice import Choice
+    from launch.command import HostCommand, Program
+    from launch.container import ContainerRun
+    from launch.placement import Node
+    from playbooks.plan import Step
+    from playbooks.steps.weights import Checkpoint
+
+ENGINES = ("docker", "podman")
+HOST_PYTHON = "/usr/bin/python3"
+"""What asks for the completion that proves it serves: the host's own, which needs nothing beyond itself."""
+
+_PASSED = ("HF_ENDPOINT", "HF_TOKEN", "http_proxy", "https_proxy", "no_proxy")
+
+
+@dataclass(frozen=True, slots=True)
+class EngineImage:
+    """`runtime`: docker or podman. `found`: what a registry or an archive says of it; None: nobody was asked yet."""
+
+    reference: Reference
+    runtime: str
+    checkpoints: tuple[Checkpoint, ...]
+    found: Image | None = None
+
+    @property
+    def name(self) -> str:
+        """What it is run by."""
+        return local_name(self.reference, self.found) if self.found else str(self.reference)
+
+
+def is_image_only(choice: Choice) -> bool:
+    rules = choice.found.recipe.bringup.constraints
+    return any(one.image_only and applies(one, choice.place, choice.strategy) for one in rules)
+
+
+def image_for(choice: Choice, facts: HostFacts, checkpoints: tuple[Checkpoint, ...]) -> EngineImage:
+    """Raises `BadInput` where the recipe names no image, `CheckFailed` where the host has nothing to run it."""
+    named = image_of_recipe(choice)
+    if named is None:
+        raise BadInput(
+            f"{choice.found.id} runs from an image only, and the recipe names none for {choice.hardware}",
+            id="image-none",
+            observed="no docker_image in the recipe, of the model or the variant",
+            required="an image by name and tag: a stock tag moves",
+            next_command=f"set model.docker_image in {choice.found.path}",
+        )
+    return EngineImage(parse_reference(named), _runtime(choice, facts), checkpoints)
+
+
+def _runtime(choice: Choice, facts: HostFacts) -> str:
+    """Docker where it is there or nobody told; else podman."""
+    if not is_known(facts.software) or facts.software.docker:
+        return ENGINES[0]
+    if facts.software.podman:
+        return ENGINES[1]
+    raise CheckFailed(
+        f"{choice.found.id} runs from an image only, and this host has nothing that runs images",
+        id="image-only",
+        observed="neither docker nor podman",
+        required="docker with the vendor's container toolkit, or podman",
+        next_command=f"install docker on {facts.host}; what the image is: invoke recipes.show --model {choice.slug}",
+        host=facts.host,
+    )
+
+
+def weights_steps(image: EngineImage, host: Host, manifest_program: str) -> tuple[Step, ...]:
+    """The checkpoints, downloaded by the image's own `hf`: it has everything that reads them."""
+    endpoint = host.mirrors.hub.reveal() if host.mirrors.hub else None
+    steps = []
+    for one in image.checkpoints:
+        hf, python = (tuple(_tool(image, one.folder, name)) for name in ("hf", "python3"))
+        steps.append(
+            downloaded_weights(one, hf=hf, python=python, endpoint=endpoint, manifest_program=manifest_program)
+        )
+    return tuple(steps)
+
+
+def _tool(image: EngineImage, folder: str, name: str) -> list[str]:
+    words = [image.runtime, "run", "--rm", "-i", "--pull", "never", "--network", "host"]
+    words += ["--volume", f"{folder}:{folder}", "--env", "HOME=/tmp"]
+    for variable in _PASSED:  # only those that are set; a token is among no words
+        words += ["--env", variable]
+    return [*words, "--entrypoint", name, image.name]
+
+
+def run_for(
+    image: EngineImage,
+    node: Node,
+    command: HostCommand,
+    program: Program,
+    facts: HostFacts,
+    *,
+    nodes: int,
+    drain_s: int,
+) -> ContainerRun:
+    """How the container of `node` is started: with its GPUs, the weights to read and the caches to write."""
+    told = dict(command.env)
+    folders = [(one.folder, False) for one in image.checkpoints]
+    folders += [(path, False) for path in _given(command, program)]
+    folders.append((told.get("HOME", program.cache_dir), True))
+    run = run_of(
+        facts,
+        engine=image.runtime,
+        image=image.name,
+        gpus=tuple(index for rank in node.ranks for index in rank.gpus),
+        folders=tuple(dict.fromkeys(folders)),
+        several=nodes > 1,
+        binds=node.pins.binding is Binding.NUMA_BIND,
+    )
+    return replace(run, stop_timeout_s=run.stop_timeout_s + drain_s)
+
+
+def _given(command: HostCommand, program: Program) -> list[str]:
+    """Folders and files of the host that options name: `--lora-modules name=/folder`, `--chat-template /file`."""
+    words = [word.partition("=/") for word in command.argv[3:] if not word.startswith(("-", "{"))]
+    paths = [f"/{after}" if slash else before for before, slash, after in words]
+    known = (program.model_dir, program.draft_dir, program.cache_dir)
+    return [path for path in paths if path.startswith("/") and path not in known]
