@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from inventory.errors import BadInput, ExitCode, raise_all
 from inventory.secret import HIDDEN
 from launch import request
-from launch.report import Report, print_json, print_lines
+from launch.report import Report, print_json, print_lines, printable
 from launch.verbs import arguments
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ def _show(made: LaunchPlan, output: str, save: str) -> None:
     if output == "json":
         print_json(KIND, made)
     elif output == "text":
-        print_lines(lines(made))
+        print_lines(printable(line) for told in lines(made) for line in told.split("\n"))
     else:
         written = list(files.scripts(made) if output == "shell" else files.compose_files(made))
         if save:

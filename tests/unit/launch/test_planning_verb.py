@@ -41,6 +41,14 @@ def test_json_names_its_kind_and_version(capsys: pytest.CaptureFixture[str]) -> 
     assert asked == {"model": "gpt-oss-120b", "hosts": "gb200-tray", "feature": "tool_calling"}
 
 
+def test_what_would_move_the_cursor_is_shown_and_not_done(capsys: pytest.CaptureFixture[str]) -> None:
+    call(model="gpt-oss-120b", replay=str(BUNDLE), hosts="gb200-tray", set="chat-template='\x1b[2Jgone\nnext'")
+    said = capsys.readouterr().out
+    assert "\x1b" not in said
+    assert "\\x1b[2Jgone" in said
+    assert "├─ NUMA node 0" in said, "drawings are no such characters"
+
+
 def test_an_api_key_is_in_no_plan(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     key = tmp_path / "key"
     key.write_text("correct-horse-battery\n")
