@@ -89,24 +89,33 @@ class Bench:
                 argv = [str(python), str(CLIENT), kind, str(self.folder), str(self.lab.folder), *self._addresses()]
                 yield kind, lambda argv=argv, kind=kind: self.run(kind, argv)  # type: ignore[misc]
         if (programs / "ansible").exists():
-            argv = [str(programs / "ansible"), "all", "-i", self._ini(), "-f", str(len(self.names)), "-m", "setup"]
+            argv = [
+                str(programs / "ansible"),
+                "all",
+                "-i",
+                self.ansible_inventory(),
+                "-f",
+                str(len(self.names)),
+                "-m",
+                "setup",
+            ]
             env = {"ANSIBLE_SSH_ARGS": f"-F {self.config}", "ANSIBLE_PIPELINING": "1", "ANSIBLE_HOME": str(self.folder)}
             yield "ansible setup, pipelined", lambda: self.run("ansible", argv, **env)
         if (programs / "pyinfra").exists():
             facts = ("server.Kernel", "server.LinuxDistribution", "server.Mounts", "hardware.Cpus", "hardware.Memory")
             more = ("hardware.BlockDevices", "hardware.NetworkDevices")
-            whole = [str(programs / "pyinfra"), "-y", self._pyinfra(), "fact", *facts, *more]
+            whole = [str(programs / "pyinfra"), "-y", self.pyinfra_inventory(), "fact", *facts, *more]
             yield "pyinfra, 7 facts", lambda: self.run("pyinfra", whole)
 
     def _addresses(self) -> list[str]:
         return [host.control for host in self.lab.hosts]
 
-    def _ini(self) -> str:
+    def ansible_inventory(self) -> str:
         path = self.folder / "hosts.ini"
         path.write_text("".join(f"{name} ansible_python_interpreter=/usr/bin/python3\n" for name in self.names))
         return str(path)
 
-    def _pyinfra(self) -> str:
+    def pyinfra_inventory(self) -> str:
         path = self.folder / "hosts_pyinfra.py"
         said = {
             "ssh_user": "root",

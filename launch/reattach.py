@@ -12,15 +12,22 @@ if TYPE_CHECKING:
     from inventory.transport.base import Transport
     from launch.report import Report
 
+CLOCK_SLACK_S = 2.0
+"""The host tells whole seconds."""
+
 
 def jobs_finished(fleet: Fleet, report: Report) -> bool:
-    """Wait for such jobs, showing how they go on; tell whether there were any."""
+    """Wait for such jobs, showing how they go on; tell whether there were any, also such as ended since this run began.
+
+    The plan was then made of what was there before they ended.
+    """
+    within_s = report.elapsed_s + CLOCK_SLACK_S
 
     def one(transport: Transport) -> int:
         def told(line: str) -> None:
             report.say(f"{transport.host}: {line}", style="yellow")
 
-        return finish_running_jobs(transport, state_dir=fleet.state_dirs[transport.host], told=told)
+        return finish_running_jobs(transport, state_dir=fleet.state_dirs[transport.host], told=told, within_s=within_s)
 
     outcomes = fleet.each(one)
     raise_all([outcome for outcome in outcomes.values() if isinstance(outcome, BringupError)])

@@ -37,7 +37,12 @@ class Report:
 
     quiet: bool = False
     seconds: dict[str, float] = field(default_factory=dict)
+    began: float = field(default_factory=time.monotonic)
     _made: Console | None = None
+
+    @property
+    def elapsed_s(self) -> float:
+        return time.monotonic() - self.began
 
     @property
     def _console(self) -> Console:

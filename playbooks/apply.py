@@ -66,19 +66,24 @@ def apply(
         raise_all([outcome for outcome in outcomes.values() if isinstance(outcome, BringupError)])
 
 
-def finish_running_jobs(transport: Transport, *, state_dir: str, told: Callable[[str], None]) -> int:
+def finish_running_jobs(
+    transport: Transport, *, state_dir: str, told: Callable[[str], None], within_s: float = 0.0
+) -> int:
     """Follow jobs that an earlier run left running on this host to their ends, and count them.
 
-    `told` hears how each goes on; what they did is seen by the next probe.
+    `told` hears how each goes on; what they did is seen by the next probe. Jobs that ended within the last `within_s`
+    count too: they may have changed what was looked at in this time.
     """
     listed = transport.run(listed_jobs_script(state_dir=state_dir), timeout=20)
-    running = [job for job in read_jobs(transport.host, listed.text) if job.state == "running"]
+    jobs = read_jobs(transport.host, listed.text)
+    running = [job for job in jobs if job.state == "running"]
+    lately = [job for job in jobs if job.ended_ago_s is not None and job.ended_ago_s <= within_s]
     for job in running:
         whose = f" of {job.user}@{job.control}" if job.user else ""
         told(f"job {job.id}{whose} still goes on: following it")
         follower = Follower(job.changes, told)
         transport.run(follow_script(job.id, state_dir=state_dir), timeout=24 * 3600, on_stdout=follower.feed)
-    return len(running)
+    return len(running) + len(lately)
 
 
 def _apply_on(transport: Transport, changes: Sequence[Change], job: Job, progress: Progress) -> None:

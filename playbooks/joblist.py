@@ -45,6 +45,7 @@ class ListedJob:
     why: str = ""
     phase: str = ""
     changes: tuple[str, ...] = ()
+    ended_ago_s: int | None = None  # when it was listed, by the host's own clock
 
 
 def about(owner: Owner | None, phase: Phase, changes: Sequence[Change]) -> str:
@@ -56,11 +57,12 @@ def about(owner: Owner | None, phase: Phase, changes: Sequence[Change]) -> str:
 def read_jobs(host: str, answer: str) -> tuple[ListedJob, ...]:
     """Read the answer of `listed_jobs_script`, the latest job last; lines that are none are left out."""
     lines = (line.split("\t") for line in answer.splitlines())
-    found = [_job(host, *line) for line in lines if len(line) == 6 and line[3].isdecimal()]
+    found = [_job(host, *line) for line in lines if len(line) == 7 and line[3].isdecimal() and line[5].isdecimal()]
     return tuple(sorted(found, key=lambda job: job.began))
 
 
-def _job(host: str, name: str, state: str, status: str, began: str, ended: str, said: str) -> ListedJob:
+def _job(host: str, name: str, state: str, status: str, *more: str) -> ListedJob:
+    began, ended, now, said = more
     details = read_about(said)
     return ListedJob(
         host=host,
@@ -74,6 +76,7 @@ def _job(host: str, name: str, state: str, status: str, began: str, ended: str, 
         why=str(details.get("why", "")),
         phase=str(details.get("phase", "")),
         changes=tuple(map(str, details.get("changes", ()))),
+        ended_ago_s=int(now) - int(ended) if ended.isdecimal() else None,
     )
 
 

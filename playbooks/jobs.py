@@ -1,6 +1,6 @@
 """Detached work on a host: a script in its own session, with an event file, its output and an exit record.
 
-The control machine only follows. Killed or cut off, it loses nothing: the job goes on, and `running_jobs_script`
+The control machine only follows. Killed or cut off, it loses nothing: the job goes on, and `listed_jobs_script`
 finds it again. Layout: `<state_dir>/jobs/<id>/{script,events,output,record,exit,about}`; `record` is
 `pid start-time boot-id`, so that a reused pid or a reboot is never taken for the job; `about` is a line of JSON that
 says whose it is and what its changes are.
@@ -87,19 +87,10 @@ def follow_script(job_id: str, *, state_dir: str) -> str:
     return f"{_enter(f'{state_dir}/jobs/{job_id}')}\n{_FOLLOW}"
 
 
-def running_jobs_script(*, state_dir: str) -> str:
-    """Print the id of every job that is still running, one a line."""
-    return f"""{PROCESS_FUNCTIONS}
-for record in {quote(state_dir)}/jobs/*/record; do
-  job=${{record%/record}}
-  if [ ! -e "$job/exit" ] && recorded_alive "$record"; then printf '%s\\n' "${{job##*/}}"; fi
-done
-"""
-
-
 def listed_jobs_script(*, state_dir: str) -> str:
-    """Print a line for every job: id, running, ended or lost, exit status, began, ended (Unix seconds), about."""
+    """Print a line for every job: id, running, ended or lost, exit status, began, ended, now (Unix seconds), about."""
     return rf"""{PROCESS_FUNCTIONS}
+now=$(date +%s)
 for job in {quote(state_dir)}/jobs/*/; do
   job=${{job%/}}
   [ -d "$job" ] || continue
@@ -109,7 +100,7 @@ for job in {quote(state_dir)}/jobs/*/; do
   else state=lost; fi
   began=$(stat -c %Y "$job/record" 2>/dev/null || stat -c %Y "$job")
   about=$(head -n 1 "$job/about" 2>/dev/null | tr -d '\t')
-  printf '%s\t%s\t%s\t%s\t%s\t%s\n' "${{job##*/}}" "$state" "$status" "$began" "$ended" "$about"
+  printf '%s\t%s\t%s\t%s\t%s\t%s\t%s\n' "${{job##*/}}" "$state" "$status" "$began" "$ended" "$now" "$about"
 done
 """
 

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from playbooks.jobs import PROCESS_FUNCTIONS, follow_script, running_jobs_script, start_script
+from playbooks.joblist import ListedJob, read_jobs
+from playbooks.jobs import PROCESS_FUNCTIONS, follow_script, listed_jobs_script, start_script
 from playbooks.phase_script import phase_script
 from playbooks.plan import Action, Change, Phase
 from tests.unit.playbooks.sh import sh
@@ -89,6 +90,10 @@ def test_a_hanging_change_ends_at_its_deadline(tmp_path: Path) -> None:
     assert time.monotonic() - began < 10
 
 
+def listed(tmp_path: Path) -> tuple[ListedJob, ...]:
+    return read_jobs("h", sh(listed_jobs_script(state_dir=str(tmp_path))).stdout)
+
+
 @contextmanager
 def following(tmp_path: Path, script: str) -> Iterator[subprocess.Popen[str]]:
     """A follower of job `j`, once the job is on record."""
@@ -105,11 +110,13 @@ def following(tmp_path: Path, script: str) -> Iterator[subprocess.Popen[str]]:
 def test_a_job_outlives_its_follower_and_is_picked_up(tmp_path: Path) -> None:
     with following(tmp_path, f"sleep 1.5; touch {tmp_path}/a") as follower:
         follower.kill()
-    assert sh(running_jobs_script(state_dir=str(tmp_path))).stdout.split() == ["j"]
+    assert [(job.id, job.state) for job in listed(tmp_path)] == [("j", "running")]
     done = sh(follow_script("j", state_dir=str(tmp_path)))
     assert [e[0] for e in events(done)] == ["begin", "done"]
     assert (tmp_path / "a").exists()
-    assert sh(running_jobs_script(state_dir=str(tmp_path))).stdout.split() == []
+    (job,) = listed(tmp_path)
+    assert (job.state, job.exit_status) == ("ended", 0)
+    assert job.ended_ago_s in {0, 1, 2}
 
 
 def test_a_killed_job_is_lost_not_done(tmp_path: Path) -> None:
@@ -117,6 +124,7 @@ def test_a_killed_job_is_lost_not_done(tmp_path: Path) -> None:
         os.killpg(int((tmp_path / "jobs/j/record").read_text().split()[0]), signal.SIGKILL)
         assert follower.stdout
         assert "lost" in follower.stdout.read()
+        assert [job.state for job in listed(tmp_path)] == ["lost"]
         assert follower.wait(10) == 6
 
 
