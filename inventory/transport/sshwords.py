@@ -27,6 +27,7 @@ _CONSEQUENCES = (
     "kex_exchange_identification",
     "stdio forwarding failed",
     "Host key verification failed",
+    "Disconnected from ",
 )
 _DEBUG = re.compile(r"debug\d: |OpenSSH_|Authenticated to |Transferred: |Bytes per second: ")
 

@@ -24,7 +24,7 @@ def check(facts: HostFacts, _needs: HostRequirements) -> Finding:
         return skip(ID, facts.host, "the lock was not looked at")
     if not facts.lock:
         return Finding(ID, Status.PASS, facts.host, "nobody holds the lock")
-    holder = str(read_owner(facts.lock) or f"nobody who can be read ({facts.lock[:60]!r})")
+    holder = str(read_owner(facts.lock) or f"nobody who can be read ({facts.lock[:160]!r})")
     if facts.lock_holder == "ours":
         return Finding(ID, Status.PASS, facts.host, f"this run holds the lock: {holder}")
     hosts = f"--hosts {quote(facts.host)}"

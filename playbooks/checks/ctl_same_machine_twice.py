@@ -27,13 +27,13 @@ def check(facts: Mapping[str, HostFacts], needs: Requirements) -> tuple[Finding,
         return (skip(ID, "", "one host: nothing to compare"),)
     unread = [host for host in hosts if host not in facts or not is_named(facts[host])]
     findings = [Finding(ID, Status.UNKNOWN, h, "boot id unknown", _REQUIRED, _LOOK) for h in unread]
-    findings += shared([facts[host] for host in hosts if host not in unread])
+    findings += shared([facts[host] for host in hosts if host in facts])
     return tuple(findings) or (Finding(ID, Status.PASS, "", f"{len(hosts)} machines"),)
 
 
 def is_named(facts: HostFacts) -> bool:
     """GPUs alone do not tell: one of the two names may have been given none."""
-    return is_known(facts.system) or is_known(facts.machine_digest)
+    return (is_known(facts.system) and bool(facts.system.boot_id)) or is_known(facts.machine_digest)
 
 
 def shared(facts: list[HostFacts]) -> Iterator[Finding]:
@@ -52,8 +52,8 @@ def shared(facts: list[HostFacts]) -> Iterator[Finding]:
 def marks(facts: HostFacts) -> Iterator[str]:
     """GPUs first: they are proof, whatever a container hides."""
     if is_known(facts.gpus):
-        yield from (f"GPU {gpu.uuid}" for gpu in facts.gpus.devices)
-    if is_known(facts.system):
+        yield from (f"GPU {gpu.uuid}" for gpu in facts.gpus.devices if gpu.uuid)
+    if is_known(facts.system) and facts.system.boot_id:
         yield f"boot id {facts.system.boot_id}"
     if is_known(facts.machine_digest):
         yield f"{MACHINE_ID} {facts.machine_digest}"

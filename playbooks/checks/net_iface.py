@@ -30,6 +30,9 @@ def check(facts: Mapping[str, HostFacts], needs: Requirements) -> tuple[Finding,
 
 
 def of_host(network: Network, host: HostRequirements, needs: Requirements) -> Finding:
+    if host.interface is not None and host.address is None and (wrong := fault(network, host.interface)):
+        status, observed, remedy = wrong
+        return Finding(ID, status, host.host, observed, _REQUIRED, remedy)
     if host.interface is None or host.address is None:
         observed = "the plan has no interface or address for this host"
         remedy = "set fabric_address or fabric_interface of the host in inventory/hosts.yaml"
@@ -41,7 +44,7 @@ def of_host(network: Network, host: HostRequirements, needs: Requirements) -> Fi
     return Finding(ID, status, host.host, observed, _REQUIRED, remedy)
 
 
-def fault(network: Network, name: str, address: str) -> tuple[Status, str, str] | None:
+def fault(network: Network, name: str, address: str | None = None) -> tuple[Status, str, str] | None:
     """What is wrong with the interface itself."""
     if _INSIDE.fullmatch(name):
         return Status.FAIL, f"{name!r} cannot be reached from other machines", _LOOK
@@ -51,7 +54,7 @@ def fault(network: Network, name: str, address: str) -> tuple[Status, str, str] 
         return Status.FAIL, f"no interface {name!r}; there are {there}", _LOOK
     if found.state == "down":
         return Status.FAIL, f"{name!r} is down", f"{ON_HOST}sudo ip link set {quote(name)} up"
-    if address not in found.addresses:
+    if address is not None and address not in found.addresses:
         owner = next((one.name for one in network.interfaces if address in one.addresses), None)
         where = f"it is on {owner!r}" if owner else "no interface of this host has it"
         return Status.FAIL, f"{name!r} does not have {address}: {where}", _LOOK

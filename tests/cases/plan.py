@@ -10,6 +10,7 @@ from typing import Any
 from inventory.errors import BringupError
 from inventory.facts.containers import parse_platforms
 from inventory.facts.names import parse_proxies
+from inventory.facts.network_text import parse_ip
 from inventory.yamlfile import parse
 from launch.catalogue import Catalogue
 from launch.plan_parts import support_of
@@ -201,6 +202,7 @@ def _of_host(host: str, told: Plan, plan: Plan, files: Mapping[str, str], names:
     ranks = told.get("dp_local") or 0
     gpus = told.get("gpus") or plan.get("gpus_per_host") or len(told.get("gpu_uuids") or ())
     workers = ranks * (told.get("tp") or 1) * (told.get("pp") or 1)
+    interface = told.get("iface") or of_host(plan.get("iface"), host, names)
     words = all_words({key: of_host(value, host, names) for key, value in plan.items() if key != "commands"})
     return HostRequirements(
         host=host,
@@ -209,8 +211,8 @@ def _of_host(host: str, told: Plan, plan: Plan, files: Mapping[str, str], names:
         memory_per_gpu_bytes=None,
         host_memory_bytes=None,
         processes=_processes(told, ranks, workers, plan) if ranks else NOTHING,
-        address=told.get("address") or addresses(files).get(host),
-        interface=told.get("iface") or of_host(plan.get("iface"), host, names),
+        address=told.get("address") or addresses(files).get(host) or _address_on(interface, host, files),
+        interface=interface,
         ports=tuple(plan.get("ports", ())),
         space=(),
         own_pids=(),
@@ -226,6 +228,12 @@ def _of_host(host: str, told: Plan, plan: Plan, files: Mapping[str, str], names:
         starts_after_s=_start(host, told, plan, names),
         fetches_from=("https://huggingface.co",) if host in (plan.get("downloads") or ()) else (),
     )
+
+
+def _address_on(interface: str | None, host: str, files: Mapping[str, str]) -> str | None:
+    """Derived from the interface, as the product does it, where the plan names that alone."""
+    found = (one for one in parse_ip(files.get(f"{host}/ip_addr.txt", "")) if one.name == interface)
+    return next((address for one in found for address in one.addresses if ":" not in address), None)
 
 
 def _start(host: str, told: Plan, plan: Plan, names: Sequence[str]) -> float | None:

@@ -25,6 +25,10 @@ from inventory.transport.sshwords import failure_kind
 from playbooks.checks.ssh_tools import PACKAGES
 from tests.cases.reader import Files, Reader
 
+MARKER = re.compile(r"(?m)^@@BEGIN-(\S+)$")
+WARNING = re.compile(r"^Warning: Permanently added|cannot change locale")
+"""What ssh and shells say on stderr of a login that works."""
+
 LIVE = {"running", "healthy", "starting", "live", "partial"}
 
 
@@ -39,16 +43,20 @@ def unframed(text: str, marker: str) -> tuple[str, str]:
 
 def error(host: str, own: Mapping[str, str]) -> HostUnreachable | None:
     """What ssh's words on its stderr mean; nothing when it said nothing."""
-    words = own.get("stderr.txt", "")
+    words = "\n".join(line for line in own.get("stderr.txt", "").splitlines() if not WARNING.search(line))
     return explain(words, host, effective(Host(name=host))) if words.strip() else None
 
 
 def _noise(files: Files, _: HostFacts) -> Mapping[str, Any]:
-    return {"noise": unframed(files.own["raw_stdout.txt"], files.shared["marker.txt"].strip())[1]}
+    text = files.texts("raw_stdout*", "stdout.txt")[0]
+    marker = files.shared.get("marker.txt") or files.own.get("marker.txt") or "".join(MARKER.findall(text)[:1])
+    return {"noise": unframed(text, marker.strip())[1]}
 
 
 def _session(files: Files, _: HostFacts) -> Mapping[str, Any]:
     account, settings = ("\n".join(files.texts(pattern)) for pattern in ("getent_passwd*", "loginctl_*"))
+    if account and ":" not in account:  # the shell alone
+        account = f"user:x:0:0::/:{account.strip()}"
     return {"session": parse_session(account, settings)}
 
 
@@ -63,6 +71,12 @@ def _dropped(files: Files, _: HostFacts) -> Mapping[str, Any]:
     """What each login said; only those that the server dropped before they began count."""
     dropped = sum(failure_kind(line) == "banner" for line in files.shared["events.txt"].splitlines())
     return {"way": Way("", "", "", None, dropped_logins=dropped)}
+
+
+def _server(files: Files, so_far: HostFacts) -> Mapping[str, Any]:
+    """Of `sshd -T`; who asked came by ssh."""
+    way = so_far.way if is_known(so_far.way) else Way(files.host, files.host, "", 22)
+    return {"ssh_server": parse_ssh_server(files.texts("sshd_-T*")[0]), "way": way}
 
 
 def _way(files: Files, _: HostFacts) -> Mapping[str, Any]:
@@ -148,14 +162,14 @@ def _deployments(files: Files, _: HostFacts) -> Mapping[str, Any]:
 
 
 READERS: tuple[Reader, ...] = (
-    Reader(("raw_stdout.txt",), _noise),
+    Reader(("raw_stdout*", "stdout.txt"), _noise),
     Reader(("stderr.txt",), lambda *_: {}),
     Reader(("loginctl_*", "getent_passwd*"), _session),
     Reader(("systemctl_--version*",), _systemd),
     Reader(("events.txt",), _dropped),
     Reader(("bastion_sshd*",), lambda *_: {}),  # the server's own view of the same
     Reader(("ssh_-G*", "ssh-add_-l*", "ssh_config"), _way),
-    Reader(("sshd_-T*",), lambda files, _: {"ssh_server": parse_ssh_server(files.texts("sshd_-T*")[0])}),
+    Reader(("sshd_-T*",), _server),
     Reader(("sudo_-n*",), _sudo),
     Reader(("command_-v.txt", "tools.txt"), _tools),
     Reader(("ls.txt",), lambda *_: {}),  # beside what decides
