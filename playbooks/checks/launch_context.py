@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from inventory.facts.base import Maybe, Unknown, Why, is_known
 from inventory.facts.host import HostFacts, LaunchContext
+from inventory.quoting import quote
 from playbooks.checks.base import ON_HOST
 from playbooks.requirements import HostRequirements
 
@@ -38,6 +39,11 @@ def could_not_be_read(fact: Maybe[object]) -> bool:
     return isinstance(fact, Unknown) and fact.why is not Why.NOT_ASKED
 
 
+def tuned(host: str) -> str:
+    """The command that brings a host to what playbooks/tuning.yaml says."""
+    return f"invoke install --hosts {quote(host)} --playbook tuning"
+
+
 def raise_limit(facts: HostFacts, name: str, *, docker: str, number: str) -> str:
     """How to raise a limit of processes where ranks start: `name` as pam_limits has it, `number` as it should be."""
     where = "login" if isinstance(facts.context, Unknown) else facts.context.where
@@ -46,8 +52,8 @@ def raise_limit(facts: HostFacts, name: str, *, docker: str, number: str) -> str
     if where == "systemd-unit":
         unit = f"Limit{name.upper()}={'infinity' if number == 'unlimited' else number}"
         return f"{unit} in the unit is not granted: {ON_HOST}systemctl show -p DefaultLimit{name.upper()}; ulimit -H -a"
-    file = "/etc/security/limits.d/90-bringup.conf"
-    return f"{ON_HOST}echo '* - {name} {number}' | sudo tee -a {file}  # and log in anew: bringup keeps its login open"
+    by_hand = f"'* - {name} {number}' in /etc/security/limits.d"
+    return f"{tuned(facts.host)}  # or by hand: {by_hand}; it counts for new logins"
 
 
 def option(words: Sequence[str], name: str) -> tuple[str, ...]:

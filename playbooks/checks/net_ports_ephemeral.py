@@ -3,6 +3,7 @@ from __future__ import annotations
 from inventory.facts.base import is_known
 from inventory.facts.host import HostFacts
 from playbooks.checks.base import ON_HOST, Priority, skip, unread
+from playbooks.checks.launch_context import tuned
 from playbooks.finding import Finding, Status
 from playbooks.requirements import HostRequirements
 
@@ -25,7 +26,8 @@ def check(facts: HostFacts, needs: HostRequirements) -> Finding:
     observed = f"outgoing connections use ports {low}-{high}"
     if not inside:
         return Finding(ID, Status.PASS, facts.host, observed)
-    remedy = f"{ON_HOST}sudo sysctl -w net.ipv4.ip_local_reserved_ports={inside}  # or choose other ports"
+    by_hand = f"sudo sysctl -w net.ipv4.ip_local_reserved_ports={inside}; or choose other ports"
+    remedy = f"{tuned(facts.host)} --model MODEL  # or by hand, on the host: {by_hand}"
     return Finding(ID, Status.WARN, facts.host, f"{observed}, port {inside} among them", required, remedy)
 
 

@@ -2,16 +2,14 @@ from __future__ import annotations
 
 from inventory.facts.base import Unknown
 from inventory.facts.host import HostFacts
-from playbooks.checks.base import ON_HOST, Priority, skip
-from playbooks.checks.launch_context import gpu_count
+from playbooks.checks.base import Priority, skip
+from playbooks.checks.launch_context import gpu_count, tuned
 from playbooks.finding import Finding, Status
 from playbooks.requirements import HostRequirements
 
 ID = "numa.balancing"
 PRIORITY = Priority.P2
 WHY = "the kernel moves pages between nodes under running ranks, which stalls transfers and expert parallelism"
-
-_REMEDY = f"{ON_HOST}sudo sysctl kernel.numa_balancing=0"
 
 
 def check(facts: HostFacts, needs: HostRequirements) -> Finding:
@@ -21,5 +19,6 @@ def check(facts: HostFacts, needs: HostRequirements) -> Finding:
         return skip(ID, facts.host, f"kernel.numa_balancing is {facts.numa_balancing}")
     observed = f"kernel.numa_balancing = {facts.numa_balancing}"
     if facts.numa_balancing:
-        return Finding(ID, Status.WARN, facts.host, observed, "kernel.numa_balancing = 0", _REMEDY)
+        remedy = f"{tuned(facts.host)}  # or by hand, on the host: sudo sysctl kernel.numa_balancing=0"
+        return Finding(ID, Status.WARN, facts.host, observed, "kernel.numa_balancing = 0", remedy)
     return Finding(ID, Status.PASS, facts.host, observed)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from inventory.facts.base import Unknown, is_known
 from inventory.facts.host import HostFacts, LaunchContext
-from playbooks.checks.base import ON_HOST, Priority, skip
-from playbooks.checks.launch_context import LOOK, could_not_be_read, place_of
+from playbooks.checks.base import Priority, skip
+from playbooks.checks.launch_context import LOOK, could_not_be_read, place_of, tuned
 from playbooks.finding import Finding, Status
 from playbooks.requirements import HostRequirements
 
@@ -15,9 +15,9 @@ WHY = "each worker starts a thread for every core and library: `can't start new 
 
 LEAST, ENOUGH = 4096, 16384
 _REQUIRED = f"room for {ENOUGH} more threads where the ranks start; {LEAST} at the very least"
-_REMEDY = (
-    f"{ON_HOST}cat /proc/self/cgroup; then TasksMax=infinity in the unit and the slices above it, "
-    "--pids-limit=-1 for a container; OMP_NUM_THREADS in the recipe makes fewer"
+_BY_HAND = (
+    "TasksMax=infinity in the unit and the slices above it, --pids-limit=-1 for a container; "
+    "OMP_NUM_THREADS in the recipe makes fewer"
 )
 
 
@@ -34,8 +34,9 @@ def check(facts: HostFacts, _needs: HostRequirements) -> Finding:
     observed = f"room for {rooms[tightest]} more threads in {place_of(facts)}, by {tightest}"
     if rooms[tightest] >= ENOUGH:
         return Finding(ID, Status.PASS, facts.host, observed)
+    remedy = f"{tuned(facts.host)}  # and {_BY_HAND}"
     status = Status.FAIL if rooms[tightest] < LEAST else Status.WARN
-    return Finding(ID, status, facts.host, observed, _REQUIRED, _REMEDY)
+    return Finding(ID, status, facts.host, observed, _REQUIRED, remedy)
 
 
 def headrooms(context: LaunchContext) -> dict[str, int]:

@@ -9,7 +9,7 @@ from inventory.facts.base import Maybe, Unknown, is_known
 from inventory.facts.host import HostFacts, Leftover, SharedMemory
 from inventory.quoting import quote_all
 from playbooks.checks.base import ON_HOST, Priority, gib, skip, unread
-from playbooks.checks.launch_context import could_not_be_read, gpu_count, option, part_of, place_of
+from playbooks.checks.launch_context import could_not_be_read, gpu_count, option, part_of, place_of, tuned
 from playbooks.finding import Finding, Status
 from playbooks.requirements import Container, HostRequirements, Requirements
 
@@ -23,7 +23,7 @@ DOCKER_DEFAULT = 64 << 20
 UNITS = {"": 1, "b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 _REQUIRED = "at least 1 GiB of /dev/shm for several GPUs, and 16 GiB to be safe"
 _LOOK = f"{ON_HOST}df -h /dev/shm; ls -l /dev/shm"
-_GROW = "sudo mount -o remount,size=32g /dev/shm; for a container: --ipc=host or --shm-size=32g"
+_GROW = "or by hand: sudo mount -o remount,size=32g /dev/shm; for a container: --ipc=host or --shm-size=32g"
 
 
 def check(facts: Mapping[str, HostFacts], needs: Requirements) -> tuple[Finding, ...]:
@@ -45,11 +45,11 @@ def judge(host: str, memory: SharedMemory, place: str, *, gpus: int, several: bo
     observed = f"{gib(memory.total_bytes)} of shared memory in {place}, {gib(memory.free_bytes)} free"
     left = dead(memory.leftovers)
     if memory.total_bytes < LEAST and gpus > 1:
-        return Finding(ID, Status.FAIL, host, observed, _REQUIRED, f"{ON_HOST}{_GROW}")
+        return Finding(ID, Status.FAIL, host, observed, _REQUIRED, f"{tuned(host)}  # {_GROW}")
     if sum(one.bytes for one in left) > LEFT_SHARE * memory.total_bytes:
         return _left(host, observed, left)
     if several and (memory.total_bytes < ENOUGH or memory.free_bytes < LEAST):
-        return Finding(ID, Status.WARN, host, observed, _REQUIRED, f"{_LOOK}; {_GROW}")
+        return Finding(ID, Status.WARN, host, observed, _REQUIRED, f"{tuned(host)}  # {_GROW}")
     return Finding(ID, Status.PASS, host, observed)
 
 
