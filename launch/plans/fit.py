@@ -63,14 +63,15 @@ def short_of_minimum(place: Place, found: Forecast | None, *, nodes: int, gpus: 
     """What just loads the weights by the recipe, and the smaller memory that there is for it; None: it suffices.
 
     It is held against all GPUs of the nodes, and against those that are used: GPUs that a layout leaves unused hold
-    nothing. A forecast from counted files and found figures knows better which of them suffice.
+    nothing. A forecast from counted files and found figures that fits knows better: the recipe's figure is a fifth
+    above the files, whatever they need.
     """
     needed, node = place.variant.vram_minimum_gb, place.profile.vram_gb
     if not needed or not node:
         return None
-    used = node * gpus / max(1, place.profile.gpus)
-    is_certain = found is not None and not found.is_derived and found.plan.fits is True
-    for there in (node * nodes,) if is_certain else (node * nodes, used):
+    if found is not None and not found.is_derived and found.plan.fits is True:
+        return None
+    for there in (node * nodes, node * gpus / max(1, place.profile.gpus)):
         if needed > there:
             return int(needed * GB), int(there * GB)
     return None

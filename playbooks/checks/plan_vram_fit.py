@@ -37,9 +37,10 @@ def of_host(facts: HostFacts, needs: HostRequirements) -> Finding:
         return Finding(ID, Status.UNKNOWN, facts.host, "the size of unified memory is unknown", required, look)
     observed = f"the smallest planned GPU has {gib(min(sizes))}" + (f"; {told.short}" if told and told.short else "")
     recipe, model = _by_recipe(min(sizes), needs), _by_model(min(sizes), told)
+    recipe = _unless_known(recipe, told)
     status = max(recipe, model, key=(Status.PASS, Status.WARN, Status.FAIL).index)
     loads = told is None or told.loads_bytes is None or min(sizes) >= told.loads_bytes
-    only_short = recipe is Status.PASS and model is Status.WARN and loads
+    only_short = recipe is Status.PASS and model is not Status.PASS and loads
     return Finding(ID, status, facts.host, observed, required, _SHORTER if only_short else _REMEDY)
 
 
@@ -59,13 +60,19 @@ def _by_recipe(smallest: int, needs: HostRequirements) -> Status:
     return Status.FAIL if smallest < needed else Status.WARN
 
 
+def _unless_known(status: Status, told: MemoryForecast | None) -> Status:
+    """The recipe's figure, a fifth above the files, only warns where found figures say that it loads and serves."""
+    knows = told is not None and told.certain and told.loads_bytes is not None and not told.short
+    return Status.WARN if status is Status.FAIL and knows else status
+
+
 def _by_model(smallest: int, told: MemoryForecast | None) -> Status:
     """What rests on derived figures only warns: vLLM itself will say."""
     if told is None:
         return Status.PASS
-    if told.loads_bytes is not None and smallest < told.loads_bytes:
+    if told.short or (told.loads_bytes is not None and smallest < told.loads_bytes):
         return Status.FAIL if told.certain else Status.WARN
-    return Status.WARN if told.short else Status.PASS
+    return Status.PASS
 
 
 def _together(facts: Mapping[str, HostFacts], needs: Requirements) -> Iterator[Finding]:
@@ -78,8 +85,10 @@ def _together(facts: Mapping[str, HostFacts], needs: Requirements) -> Iterator[F
     count = sum(len(each) for each in sizes.values() if each)
     observed = f"{count} GPUs of {len(sizes)} host(s) have {gb(total)} together"
     required = f"{minimum:g} GB for {needs.model.id or 'the model'} {needs.model.variant}".rstrip()
+    told = [one.memory_forecast for one in needs.hosts if one.gpus]
     if total < minimum * 10**9:
-        yield Finding(ID, Status.FAIL, "", observed, required, _REMEDY)
+        status = max((_unless_known(Status.FAIL, one) for one in told), key=(Status.WARN, Status.FAIL).index)
+        yield Finding(ID, status, "", observed, required, _REMEDY)
     else:
         status = Status.WARN if total < minimum * 10**9 * _MARGIN else Status.PASS
         yield Finding(ID, status, "", observed, f"{required}, and a tenth more for the KV cache", _REMEDY)

@@ -59,3 +59,11 @@ def test_where_nothing_fits_the_choice_stays_and_says_by_how_much() -> None:
     plan = made("NVIDIA A100-SXM4-40GB", 40960, gpus=1)
     assert plan.memory.fits is False
     assert plan.memory.of == "the gang"
+
+
+def test_one_gpu_of_80_gb_holds_what_found_figures_say_that_it_holds() -> None:
+    """The recipe's own note: the weights take 65 GB; its figure of 96 GB would take eight of them."""
+    for gpus in (1, 8):
+        plan = made("NVIDIA H100 80GB HBM3", 81559, gpus=gpus)
+        assert plan.memory.fits is True
+        assert sum(gpu.rank is not None for gpu in plan.head.gpus) == 1

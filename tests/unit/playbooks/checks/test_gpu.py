@@ -254,6 +254,12 @@ def needing(minimum_gb: float) -> Requirements:
     return replace(gang_needs(), model=Model(id="m", vram_minimum_gb=minimum_gb))
 
 
+def known_to_fit(minimum_gb: float) -> Requirements:
+    told = MemoryForecast(loads_bytes=150 * GIB, short="", certain=True, source="files")
+    needs = needing(minimum_gb)
+    return replace(needs, hosts=tuple(replace(one, memory_forecast=told) for one in needs.hosts))
+
+
 HALF_READ = trays() | {"tray2": replace(tray("tray2"), gpus=NO_TOOL)}
 
 
@@ -261,6 +267,7 @@ HALF_READ = trays() | {"tray2": replace(tray("tray2"), gpus=NO_TOOL)}
     GangCase("a GPU tells enough", Status.PASS),
     GangCase("together enough", Status.PASS, needs=needing(960)),
     GangCase("together too little", Status.FAIL, needs=needing(1600), says=("8 GPUs of 2 host(s)", "1600 GB for m")),
+    GangCase("the model knows better", Status.WARN, needs=known_to_fit(1600), says=("1600 GB for m",)),
     GangCase("hardly room for the cache", Status.WARN, needs=needing(1500), says=("1500 GB",)),
     GangCase(
         "a host does not tell", Status.UNKNOWN, trays() | {"tray2": replace(tray("tray2"), gpus=NO_TOOL)}, needing(9999)
@@ -334,7 +341,14 @@ SHORT = "a request of 1,048,576 tokens takes 21 GiB of cache, and at most 7 GiB 
     ),
     Case("the model says no", Status.FAIL, needs=forecast(186 * GIB), says=("memory model 186.0 GiB",)),
     Case("it says so by derived figures", Status.WARN, needs=forecast(186 * GIB, certain=False)),
-    Case("not one request fits", Status.WARN, needs=forecast(150 * GIB, short=SHORT), says=("1,048,576", "FP8 cache")),
+    Case("not one request fits", Status.FAIL, needs=forecast(150 * GIB, short=SHORT), says=("1,048,576", "FP8 cache")),
+    Case("perhaps not one", Status.WARN, needs=forecast(150 * GIB, short=SHORT, certain=False), says=("FP8 cache",)),
+    Case("the model knows better", Status.WARN, needs=replace(forecast(150 * GIB), memory_per_gpu_bytes=186 * GIB)),
+    Case(
+        "it does not know better",
+        Status.FAIL,
+        needs=replace(forecast(150 * GIB, certain=False), memory_per_gpu_bytes=186 * GIB),
+    ),
     Case("the model knows no weights", Status.PASS, needs=forecast(None)),
     Case("only the model knows", Status.PASS, needs=replace(forecast(150 * GIB), memory_per_gpu_bytes=None)),
 )
