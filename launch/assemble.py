@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from launch.build import HostLaunch, generation_of, launch_steps, runner_of, stage_steps
 from launch.container import arguments
-from launch.image_engine import run_for
+from launch.image_engine import Talks, run_for
 from launch.memory.of_recipe import of_decision
-from launch.plan_parts import head_of
+from launch.plan_parts import head_of, talks_mnnvl, talks_rdma
 from launch.requirements import requirements
 from launch.sources import with_sources
 from playbooks.layout import Layout
@@ -87,6 +87,12 @@ def _containers(
 ) -> dict[str, ContainerRun]:
     """How the container of each host is started; nothing for hosts that have an environment."""
     nodes, drain = decision.placement.nodes, head_of(decision).get("shutdown_timeout")
+    talks = Talks(
+        several=len(nodes) > 1,
+        rdma=bool(talks_rdma(decision, facts)),
+        mnnvl=talks_mnnvl(decision, facts) is not False,
+        drain_s=drain if isinstance(drain, int) else 0,
+    )
     return {
         node.host: run_for(
             engine.image,
@@ -94,8 +100,7 @@ def _containers(
             command,
             engine.program,
             facts[node.host],
-            nodes=len(nodes),
-            drain_s=drain if isinstance(drain, int) else 0,
+            talks=talks,
         )
         for node, command in zip(nodes, decision.commands, strict=True)
         if (engine := engines[node.host]).image is not None

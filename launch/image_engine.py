@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from inventory.errors import BadInput, CheckFailed
 from inventory.facts.base import is_known
-from launch.container import run_of
+from launch.container import IMEX, INFINIBAND, run_of
 from launch.placement import Binding
 from launch.plans.images import image_of_recipe
 from launch.resolve.constraints import applies
@@ -46,6 +46,16 @@ class EngineImage:
     def name(self) -> str:
         """What it is run by."""
         return local_name(self.reference, self.found) if self.found else str(self.reference)
+
+
+@dataclass(frozen=True, slots=True)
+class Talks:
+    """What the ranks of a gang do that their containers must be let. `mnnvl`: NVLink from tray to tray."""
+
+    several: bool
+    rdma: bool
+    mnnvl: bool
+    drain_s: int  # that vLLM may take to end its requests
 
 
 def is_image_only(choice: Choice) -> bool:
@@ -110,8 +120,7 @@ def run_for(
     program: Program,
     facts: HostFacts,
     *,
-    nodes: int,
-    drain_s: int,
+    talks: Talks,
 ) -> ContainerRun:
     """How the container of `node` is started: with its GPUs, the weights to read and the caches to write."""
     told = dict(command.env)
@@ -124,10 +133,19 @@ def run_for(
         image=image.name,
         gpus=tuple(index for rank in node.ranks for index in rank.gpus),
         folders=tuple(dict.fromkeys(folders)),
-        several=nodes > 1,
+        several=talks.several,
         binds=node.pins.binding is Binding.NUMA_BIND,
     )
-    return replace(run, stop_timeout_s=run.stop_timeout_s + drain_s)
+    # What the plan needs is given also where facts do not show it: a start without it would talk TCP, unseen.
+    needed = [INFINIBAND] if talks.rdma else []
+    if talks.mnnvl and not any(one.startswith(IMEX) for one in run.devices):
+        needed.append(f"{IMEX}/channel0")
+    return replace(
+        run,
+        devices=tuple(dict.fromkeys((*run.devices, *needed))),
+        capabilities=tuple(dict.fromkeys((*run.capabilities, *(("IPC_LOCK",) if talks.rdma else ())))),
+        stop_timeout_s=run.stop_timeout_s + talks.drain_s,
+    )
 
 
 def _given(command: HostCommand, program: Program) -> list[str]:

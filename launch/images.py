@@ -87,7 +87,12 @@ def _asked(reference: Reference, request: Request, host: Host, platform: str) ->
         return Image(digest)
     web = Web(host.proxy.reveal() if host.proxy else None, host.no_proxy)
     wanted = replace(reference, digest=digest) if digest else reference
-    return Registry(server, web).look(wanted.mirrored(mirror), platform)
+    try:
+        return Registry(server, web).look(wanted.mirrored(mirror), platform)
+    except CheckFailed:
+        if digest is None:
+            raise
+        return Image(digest)  # hosts may have it: a registry that has gone must not keep them from it
 
 
 def _with_image(
@@ -117,5 +122,5 @@ def _platform(facts: HostFacts) -> str:
 
 def _say(report: Report, image: EngineImage, found: Image, platform: str, *, archive: bool) -> None:
     how = "from an archive, known by its layers" if archive else f"by digest {found.digest}"
-    size = f", {found.compressed_bytes / 1e9:.2f} GB" if found.compressed_bytes else ", of unknown size"
+    size = f", {found.compressed_bytes / 1e9:.2f} GB" if found.compressed_bytes else "; no registry told its size"
     report.say(f"  image {image.reference} for {platform}: {how}{size}; run by {image.runtime}")

@@ -131,6 +131,13 @@ def test_a_digest_that_was_given_needs_no_registry() -> None:
     assert f"docker pull vllm/vllm-openai@{SUM}" in image.script
 
 
+def test_a_digest_that_was_given_is_enough_when_the_registry_has_gone(registry: Site) -> None:
+    registry.pages.clear()
+    assembly, _ = engines(mirror=mirror_of(registry), request={"image_digest": SUM})
+    assert assembly.needs.container
+    assert (assembly.needs.container.digest, assembly.needs.container.platforms) == (SUM, None)
+
+
 def test_an_archive_goes_to_one_host_and_from_there_to_the_others(tmp_path: Path) -> None:
     path = docker_save(tmp_path / "image.tar", machine="arm64")
     assembly, made = engines(request={"image_archive": path})
