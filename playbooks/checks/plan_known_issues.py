@@ -29,7 +29,8 @@ def check(facts: Mapping[str, HostFacts], needs: Requirements) -> tuple[Finding,
             ID,
             Status.WARN,
             "",
-            f"vLLM {needs.vllm_version or '?'}: {issue.what} ({issue.source})",
+            f"vLLM {needs.vllm_version or '?'}{f' with driver {issue.driver}' if issue.driver else ''}: "
+            f"{issue.what} ({issue.source})",
             f"{issue.remedy[0]} in the command" if issue.remedy else "another driver or backend",
             f"--set {issue.remedy[0].removeprefix('--')}=true" if issue.remedy else "choose another all-to-all backend",
         )

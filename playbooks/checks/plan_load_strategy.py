@@ -4,6 +4,7 @@ from inventory.facts.base import is_known
 from inventory.facts.host import FileSystem, HostFacts
 from playbooks.checks.argv import options
 from playbooks.checks.base import Priority, gb, skip
+from playbooks.checks.file_systems import Place, place_of
 from playbooks.finding import Finding, Status
 from playbooks.requirements import HostRequirements
 
@@ -38,10 +39,13 @@ def weights_bytes(needs: HostRequirements) -> int | None:
     return planned[0] if planned else None
 
 
-def file_system(facts: HostFacts, needs: HostRequirements) -> FileSystem | None:
+def file_system(facts: HostFacts, needs: HostRequirements) -> FileSystem | Place | None:
     """That of the weights' folder: the longest mount that leads there."""
-    if not is_known(facts.file_systems) or not needs.weights or not needs.weights.path:
+    if not needs.weights or not needs.weights.path:
         return None
     path = needs.weights.path
+    if not is_known(facts.file_systems):
+        place = place_of(facts, path)
+        return place if is_known(place) else None
     above = [one for one in facts.file_systems if f"{path}/".startswith(one.mount.rstrip("/") + "/")]
     return max(above, key=lambda one: len(one.mount), default=None)

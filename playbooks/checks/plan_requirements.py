@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from inventory.facts.base import is_known
 from inventory.facts.host import HostFacts
 from playbooks.checks.base import Priority, skip
+from playbooks.checks.launch_context import gpu_count
 from playbooks.checks.version import before
 from playbooks.finding import Finding, Status
 from playbooks.requirements import Demands, HostRequirements, Requirements
@@ -23,7 +24,7 @@ def check(facts: Mapping[str, HostFacts], needs: Requirements) -> tuple[Finding,
     demands = needs.demands
     if demands is None:
         return (skip(ID, "", "the recipe has no block of requirements: they are unverified"),)
-    findings = [Finding(ID, Status.FAIL, "", *text, _REMEDY) for text in _of_plan(demands, needs)]
+    findings = [Finding(ID, Status.FAIL, "", *text, _REMEDY) for text in _of_plan(demands, needs, facts)]
     for one in needs.hosts:
         if one.host in facts:
             findings += _of_host(facts[one.host], one, demands)
@@ -33,9 +34,9 @@ def check(facts: Mapping[str, HostFacts], needs: Requirements) -> tuple[Finding,
 _REMEDY = "choose other hosts, or another recipe or variant: invoke recipes.list"
 
 
-def _of_plan(demands: Demands, needs: Requirements) -> Iterator[tuple[str, str]]:
+def _of_plan(demands: Demands, needs: Requirements, facts: Mapping[str, HostFacts]) -> Iterator[tuple[str, str]]:
     """What is seen and what is asked for, of the plan as a whole."""
-    counts = [len(one.gpus) for one in needs.hosts]
+    counts = [gpu_count(facts[one.host], one) if one.host in facts else len(one.gpus) for one in needs.hosts]
     if demands.gpus is not None and sum(counts) < demands.gpus:
         yield f"{sum(counts)} GPUs are planned", f"{demands.gpus} GPUs"
     if demands.gpus_per_host is not None and min(counts, default=0) < demands.gpus_per_host:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from inventory.facts.base import is_known
 from inventory.facts.host import HostFacts
 from playbooks.checks.base import ON_HOST, Priority, skip
+from playbooks.checks.devices import plans_no_gpu
 from playbooks.checks.stored import planned_environment
 from playbooks.finding import Finding, Status
 from playbooks.requirements import HostRequirements, Requirements
@@ -25,12 +26,20 @@ def check(facts: Mapping[str, HostFacts], needs: Requirements) -> tuple[Finding,
     return tuple(of_host(facts[one.host], one, needs) for one in needs.hosts if one.host in facts)
 
 
+def vendor_of(needs: Requirements) -> str | None:
+    """By the plan's hardware or the build's CUDA, where the host does not tell."""
+    if needs.hardware:
+        return "amd" if needs.hardware.startswith("mi") else "nvidia"
+    return "nvidia" if any(name.startswith("nvidia-") for name, _ in needs.build.packages) else None
+
+
 def of_host(facts: HostFacts, host: HostRequirements, needs: Requirements) -> Finding:
-    if not host.gpus or facts.simulated:
+    if plans_no_gpu(host) or facts.simulated:
         return skip(ID, facts.host, "the plan uses no GPU here that kernels could be compiled for")
-    if not is_known(facts.gpus) or not is_known(facts.software) or facts.software.compilers is None:
+    vendor = facts.gpus.vendor if is_known(facts.gpus) else vendor_of(needs)
+    if vendor is None or not is_known(facts.software) or facts.software.compilers is None:
         return skip(ID, facts.host, "the vendor of the GPUs or the compilers of the host are not known")
-    compiler, wheels = _COMPILERS.get(facts.gpus.vendor), _WHEELS.get(facts.gpus.vendor, ())
+    compiler, wheels = _COMPILERS.get(vendor), _WHEELS.get(vendor, ())
     found = [path for path in facts.software.compilers if path.rpartition("/")[2] == compiler]
     environment = planned_environment(facts, needs.environment, needs.vllm_version)
     packages = dict(environment.packages if environment else needs.build.packages)

@@ -25,6 +25,7 @@ from playbooks.requirements import (
     Model,
     Processes,
     Requirements,
+    Space,
     WeightFile,
 )
 from tests.cases.keys import all_words, canonical, of_host, split
@@ -59,6 +60,9 @@ KNOWN = frozenset(
 )
 Plan = Mapping[str, Any]
 NOTHING = Processes(0, 0, 0, 0, 0)
+PYTHON_OF = {"0.33": ">=3.11,<3.15"}
+"""What the wheel of a release says of itself (Requires-Python)."""
+
 RDMA = {"rdma", "ib", "infiniband", "roce", "rail"}
 MNNVL = {"mnnvl", "nvlink", "imex", "nvl72"}
 
@@ -109,7 +113,7 @@ def requirements(told: Plan, files: Mapping[str, str], names: Sequence[str]) -> 
             nodes=plan.get("nnodes") or (len(names) if "hosts" in plan or "commands" in plan else None),
         ),
         build=Build(
-            python=plan.get("python"),
+            python=plan.get("python") or PYTHON_OF.get(".".join(str(plan.get("vllm_version")).split(".")[:2])),
             platforms=_platforms(plan),
             architectures=_architectures(plan),
             packages=_lock(plan),
@@ -122,7 +126,7 @@ def requirements(told: Plan, files: Mapping[str, str], names: Sequence[str]) -> 
         rail=plan["fabric"] == "rail" if "fabric" in plan else None,
         mnnvl=str(plan["fabric"]).lower() in MNNVL if "fabric" in plan else None,
         shutdown_timeout_s=plan.get("shutdown_timeout"),
-        stop_timeout_s=plan.get("unit_stop_timeout"),
+        stop_timeout_s=_unit_timeout(plan, files),
     )
 
 
@@ -214,7 +218,7 @@ def _of_host(host: str, told: Plan, plan: Plan, files: Mapping[str, str], names:
         address=told.get("address") or addresses(files).get(host) or _address_on(interface, host, files),
         interface=interface,
         ports=tuple(plan.get("ports", ())),
-        space=(),
+        space=(Space(str(plan["log_dir"]), 0, "state"),) if "log_dir" in plan else (),
         own_pids=(),
         needs_root=("what the plan says",) if plan.get("needs_root") else (),
         gpu_runtime=_runtime(plan),
@@ -254,6 +258,24 @@ def _restart(host: str, plan: Plan, files: Mapping[str, str], names: Sequence[st
     return found[1] if found else None if told is None else _word(told)
 
 
+def _unit_timeout(plan: Plan, files: Mapping[str, str]) -> int | None:
+    """Seconds of TimeoutStopSec, of the plan or of what systemctl shows: `1min 30s`."""
+    told = plan.get("unit_stop_timeout")
+    if isinstance(told, int):
+        return told
+    said = re.search(r"TimeoutStopU?Sec=(.+)", f"TimeoutStopSec={told}" if told else "\n".join(files.values()))
+    scale = {"h": 3600, "min": 60, "m": 60, "s": 1, "": 1}
+    parts = re.findall(r"(\d+)\s*(h|min|m|s|)(?![a-z])", said[1]) if said else []
+    return sum(int(number) * scale[unit] for number, unit in parts) or None
+
+
+def _exec(host: str, files: Mapping[str, str]) -> str:
+    """The command of a unit in the host's own files."""
+    units = "\n".join(text for name, text in files.items() if name.startswith(f"{host}/"))
+    found = re.search(r"(?m)^ExecStart=[-@!+:]*(.+)$", units)
+    return found[1] if found else ""
+
+
 def _word(value: object) -> str:
     """YAML reads a bare `no` as false."""
     return {False: "no", True: "yes"}.get(value, str(value)) if isinstance(value, bool) else str(value)
@@ -277,7 +299,7 @@ def _processes(told: Plan, ranks: int, workers: int, plan: Plan) -> Processes:
 def _argv(host: str, told: Plan, plan: Plan, files: Mapping[str, str], names: Sequence[str]) -> tuple[str, ...]:
     """The engine's own words of a rendered command: what stands before them in a container's is left out."""
     rendered = files.get(f"rendered/{host}.sh", "").removeprefix("exec ")
-    text = told.get("commands") or of_host(plan.get("commands"), host, names) or rendered
+    text = told.get("commands") or of_host(plan.get("commands"), host, names) or rendered or _exec(host, files)
     if text:
         return tuple(text) if isinstance(text, list) else tuple(shlex.split(text))
     words = split(told.get("extra_args") or of_host(plan.get("extra_args"), host, names) or ())

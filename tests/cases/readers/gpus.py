@@ -185,6 +185,11 @@ def _driver(files: Files, told: HostFacts) -> Mapping[str, Any]:
         driver = replace(
             driver, next_kernel=max(kernels, default="the next"), next_kernel_module="not found" not in text
         )
+    return {"driver": with_modules(files, driver)}
+
+
+def with_modules(files: Files, driver: Driver) -> Driver:
+    """What of modules, their parameters and their versions is told."""
     for text in files.texts("lsmod.txt", "proc_modules.txt"):
         driver = replace(driver, loaded=parse_lsmod(text))
     for text in files.texts("proc_driver_nvidia_params.txt"):
@@ -197,7 +202,7 @@ def _driver(files: Files, told: HostFacts) -> Mapping[str, Any]:
         driver = replace(driver, amdgpu=text.strip() or None)
     for text in files.texts("opt_rocm_info_version.txt", "rocm_version.txt"):
         driver = replace(driver, rocm=text.strip() or None)
-    return {"driver": driver}
+    return driver
 
 
 def _fabric(files: Files, told: HostFacts) -> Mapping[str, Any]:

@@ -14,7 +14,9 @@ from inventory.errors import HostUnreachable
 from inventory.facts.base import NOT_ASKED, is_known
 from inventory.facts.context import parse_cgroup
 from inventory.facts.control import parse_agent_keys
-from inventory.facts.host import HostFacts, RunningDeployment, Software, System, Way
+from inventory.facts.gpu.nvidia import gpu_fact
+from inventory.facts.gpu.nvidia_gpu import NvidiaGpu
+from inventory.facts.host import GpuProcess, Gpus, HostFacts, Listener, RunningDeployment, Software, System, Way
 from inventory.facts.upkeep import parse_session, parse_ssh_server
 from inventory.schema import Host
 from inventory.sshconfig import SshOptions, effective
@@ -142,11 +144,25 @@ def _lock(files: Files, _: HostFacts) -> Mapping[str, Any]:
     return {"lock": "" if "No such file" in text else text, "lock_holder": "elsewhere" if text else ""}
 
 
-def _deployments(files: Files, _: HostFacts) -> Mapping[str, Any]:
+def _deployments(files: Files, so_far: HostFacts) -> Mapping[str, Any]:
     """Records of deployments; one that names GPUs or ports holds them by processes that the case need not show."""
     told = [json.loads(text) for text in files.texts("deployments.json", "state.json")]
     records = [one for part in told for one in (part if isinstance(part, list) else [part])]
-    return {
+    held = [one for one in records if str(one.get("state") or one.get("status")) in LIVE]
+    for one in held:
+        one.setdefault("pids", [one.get("api_pid") or 1])
+    ports = [(port, one["pids"][0]) for one in held for port in one.get("ports") or ()]
+    devices = {at: one["pids"][0] for one in held for at in one.get("gpus") or ()}
+    found: dict[str, Any] = {}
+    if ports and not is_known(so_far.listeners):
+        found["listeners"] = tuple(Listener("0.0.0.0", port, f"vllm {pid}") for port, pid in ports)  # noqa: S104
+    if devices and not is_known(so_far.gpus):
+        blank = (
+            replace(gpu_fact(at, NvidiaGpu("", ""), None, None), processes=(GpuProcess(devices[at], "", None),))
+            for at in devices
+        )
+        found["gpus"] = Gpus("nvidia", "", None, tuple(blank), simulated=False)
+    return found | {
         "deployments": tuple(
             RunningDeployment(
                 name=str(one.get("name") or one.get("deployment") or ""),

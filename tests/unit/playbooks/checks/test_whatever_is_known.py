@@ -44,6 +44,11 @@ PARTS = {
 }
 
 
+def telling(facts: HostFacts, subject: str, told: Any) -> HostFacts:  # noqa: ANN401
+    fields_of: dict[str, Any] = {subject: told}
+    return replace(facts, **fields_of)
+
+
 def broken(findings: tuple[Finding, ...]) -> list[str]:
     return [f"{one.check} {one.host}: {one.observed}" for one in findings if "the check broke" in one.observed]
 
@@ -52,17 +57,15 @@ def broken(findings: tuple[Finding, ...]) -> list[str]:
 def test_a_host_that_does_not_tell_one_thing(subject: str) -> None:
     for told in (NOT_ASKED, Unknown(Why.TIMED_OUT, ""), Unknown(Why.UNREADABLE, "\x00 " * 99), EMPTY.get(subject)):
         if told is not None:
-            facts = {host: replace(one, **{subject: told}) for host, one in TRAYS.items()}
+            facts = {host: telling(one, subject, told) for host, one in TRAYS.items()}
             assert broken(run_checks(facts, gang_needs())) == []
-            assert (
-                broken(run_checks({host: replace(one, **{subject: told}) for host, one in rack(2).items()}, RACK)) == []
-            )
+            assert broken(run_checks({host: telling(one, subject, told) for host, one in rack(2).items()}, RACK)) == []
 
 
 @given(st.sets(st.sampled_from(SUBJECTS)), st.sets(st.sampled_from(sorted(PARTS))), st.booleans())
 @settings(max_examples=60, deadline=None)
 def test_hosts_and_plans_of_which_much_is_missing(gone: set[str], odd: set[str], empty: bool) -> None:  # noqa: FBT001
-    told = {name: EMPTY[name] if empty and name in EMPTY else NOT_ASKED for name in gone}
+    told: dict[str, Any] = {name: EMPTY[name] if empty and name in EMPTY else NOT_ASKED for name in gone}
     facts = {host: replace(one, **told) for host, one in TRAYS.items()}
     hosts = tuple(replace(one, **{name: PARTS[name] for name in odd}) for one in gang_needs().hosts)  # type: ignore[arg-type]
     assert broken(run_checks(facts, replace(gang_needs(), hosts=hosts))) == []
