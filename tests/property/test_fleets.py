@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import combinations
@@ -222,7 +223,7 @@ def resized(fleet: Fleet, count: int) -> Fleet:
 def with_hosts_that_have_a_layout(fleet: Fleet, error: BringupError) -> Fleet:
     listed = error.required.rpartition(": ")[2]
     assert listed != "none", error
-    return resized(fleet, int(listed.split(", ")[0]))
+    return resized(fleet, int(re.split("[-,]", listed)[0]))
 
 
 def with_hosts_that_divide_the_heads(fleet: Fleet, error: BringupError) -> Fleet:
