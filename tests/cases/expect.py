@@ -13,6 +13,7 @@ from inventory.schema import Host, Inventory
 from inventory.sshconfig import effective
 from playbooks.check import run_checks, unreachable_findings
 from playbooks.finding import Finding, Status
+from tests.cases import tried
 from tests.cases.case import Case
 from tests.cases.readers.hosts import unframed
 
@@ -43,7 +44,8 @@ def _check(case: Case, expected: Expected) -> Iterator[str]:
     wanted, host = expected["check"], expected.get("host", "")
     errors = case.errors()
     facts = {name: one for name, one in case.facts(plan).items() if name not in errors}
-    findings = (*run_checks(facts, case.needs(plan)), *unreachable_findings(errors))
+    needs = case.needs(plan)
+    findings = (*run_checks(facts, needs), *unreachable_findings(errors), *tried.findings(wanted, case.hosts, needs))
     found = [one for one in findings if one.check == wanted]
     about = [one for one in found if one.host in {host, ""}] if host else found
     if not about:

@@ -11,6 +11,7 @@ from inventory.facts.host import HostFacts
 from tests.cases.plan import FILES as PLAN_FILES
 from tests.cases.reader import Files
 from tests.cases.readers import gpus, hosts, launch, stores, upkeep
+from tests.cases.tried import NAMES as TRIED
 
 READERS = (*hosts.READERS, *launch.READERS, *upkeep.READERS, *gpus.READERS, *stores.READERS)
 OF_DIAGNOSIS = (
@@ -37,7 +38,7 @@ def is_read(name: str) -> bool:
     """Whether anybody reads a file of this name."""
     if any(reader.is_named(name) for reader in READERS):
         return True
-    return any(fnmatch(name, one) for one in (*PLAN_FILES, *OF_DIAGNOSIS))
+    return any(fnmatch(name, one) for one in (*PLAN_FILES, *OF_DIAGNOSIS, *TRIED))
 
 
 def facts(
