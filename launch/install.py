@@ -15,17 +15,10 @@ from typing import TYPE_CHECKING
 
 from inventory.errors import BringupError, ChangeFailed, raise_all
 from inventory.facts.base import Maybe, Unknown, Why
-from launch.gather import asked_of
-from launch.hardware import profile_of
-from launch.reattach import jobs_finished
-from playbooks.apply import apply
-from playbooks.control import locked, this_run
 from playbooks.look import Look, look, read, sections_for
 from playbooks.plan import FORMAT_VERSION, Change, Phase, Plan, Step, changes_for, digest
-from playbooks.reboot import refuse_pending, restart_all
-from playbooks.situation import Situation
 from playbooks.steps.reboot import NOT_NEEDED
-from playbooks.wanted import LeftOut, early_steps, settings_of, wanted_on
+from playbooks.wanted import LeftOut, asks_facts, early_steps, settings_of, wanted_on
 
 if TYPE_CHECKING:
     from inventory.facts.host import HostFacts
@@ -78,7 +71,8 @@ def prepare(wish: Wish, fleet: Fleet, report: Report) -> Prepared:
     with report.phase("Look"):
         seen = _looked(wish, fleet, settings)
     with report.phase("Plan"):
-        assembly = _assembly(wish, fleet, {host: one.facts for host, one in seen.items()}, report)
+        facts = {host: one.facts for host, one in seen.items() if one.facts is not None}
+        assembly = _assembly(wish, fleet, facts, report)
         steps: dict[str, tuple[Step, ...]] = {}
         left_out: dict[str, tuple[LeftOut, ...]] = {}
         errors: list[BringupError] = []
@@ -95,6 +89,11 @@ def prepare(wish: Wish, fleet: Fleet, report: Report) -> Prepared:
 
 def carry_out(prepared: Prepared, fleet: Fleet, report: Report, again: Callable[[], Prepared]) -> None:
     """Apply the plan, restart what needs it where that was allowed, and read everything back."""
+    # What changes hosts is imported where there is something to change.
+    from launch.reattach import jobs_finished
+    from playbooks.control import locked, this_run
+    from playbooks.reboot import refuse_pending, restart_all
+
     wish = prepared.wish
     owner = this_run(f"install {wish.name}")
     with locked(fleet, prepared.plan.hosts, owner, fleet.state_dirs):
@@ -126,20 +125,31 @@ def _before_reboot(phases: Sequence[Phase]) -> tuple[Phase, ...]:
 
 def _apply(prepared: Prepared, fleet: Fleet, owner: Owner, report: Report, phases: Sequence[Phase], run: str) -> None:
     """What of `phases` is not done yet; never a restart."""
+    from playbooks.apply import apply
+
     chosen = [phase for phase in phases if phase is not Phase.REBOOT]
     apply(prepared.plan, fleet, run=run, state_dirs=fleet.state_dirs, progress=report, phases=chosen, owner=owner)
 
 
 def _looked(wish: Wish, fleet: Fleet, settings: Mapping[str, Mapping[str, str]]) -> dict[str, Look]:
-    """Ask all hosts at once for their facts and all states that no fact decides: one round trip."""
+    """Ask all hosts at once for all states that no fact decides, and for the facts that decide others: one round trip.
+
+    Where settings alone decide, no facts are asked for.
+    """
+    blind = wish.model is None and not asks_facts(wish.playbooks, settings)
     sections = frozenset() if wish.model else sections_for(entry for one in wish.playbooks for entry in one.entries)
+    if not blind:
+        threading.Thread(target=lambda: [import_module(name) for name in READERS], daemon=True).start()
 
     def one(transport: Transport) -> Look:
         host = fleet.hosts[transport.host]
         steps = _of_phases(early_steps(wish.playbooks, settings, host.state_dir), wish.phases)
+        if blind:
+            return Look(read(transport, steps))
+        from launch.gather import asked_of
+
         return look(transport, asked_of(fleet.hosts, transport.host, only=sections), steps)
 
-    threading.Thread(target=lambda: [import_module(name) for name in READERS], daemon=True).start()
     outcomes = fleet.each(one)
     raise_all([outcome for outcome in outcomes.values() if isinstance(outcome, BringupError)])
     return {host: outcome for host, outcome in outcomes.items() if not isinstance(outcome, BringupError)}
@@ -162,10 +172,14 @@ def _assembly(wish: Wish, fleet: Fleet, facts: Mapping[str, HostFacts], report: 
 def _steps(
     wish: Wish,
     host: Host,
-    facts: HostFacts,
+    facts: HostFacts | None,
     settings: Mapping[str, Mapping[str, str]],
     assembly: Assembly | None,
 ) -> tuple[tuple[Step, ...], tuple[LeftOut, ...]]:
+    if facts is None:
+        return _of_phases(early_steps(wish.playbooks, settings, host.state_dir), wish.phases), ()
+    from playbooks.situation import Situation
+
     needs = assembly.needs if assembly else None
     situations = {
         name: Situation(facts, _hardware(facts), needs, given, host.state_dir) for name, given in settings.items()
@@ -177,6 +191,8 @@ def _steps(
 
 
 def _hardware(facts: HostFacts) -> Maybe[str]:
+    from launch.hardware import profile_of
+
     return profile_of(facts) or Unknown(Why.EMPTY, "GPUs that no hardware profile is written for")
 
 

@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from inventory.facts import gpu
-from inventory.facts.answers import HEADER, unframe
-from inventory.facts.gather import Asked, script
 from inventory.transport.exchange import in_time
 from playbooks.plan import Step
 from playbooks.probes import PROBE_DEADLINE_S, probe_script, read_states
 from playbooks.values import named
 
 if TYPE_CHECKING:
+    from inventory.facts.gather import Asked
     from inventory.facts.host import HostFacts
     from inventory.transport.base import Transport
     from playbooks.entry import Entry
@@ -35,10 +34,10 @@ SECTIONS_OF = {
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """The facts of a host, and the states of the steps that it was asked for."""
+    """The states of the steps that a host was asked for, and its facts; None: nothing of them was needed."""
 
-    facts: HostFacts
     states: dict[str, str]
+    facts: HostFacts | None = None
 
 
 def sections_for(entries: Iterable[Entry]) -> frozenset[str]:
@@ -49,11 +48,14 @@ def sections_for(entries: Iterable[Entry]) -> frozenset[str]:
 
 def look(transport: Transport, asked: Asked, steps: Sequence[Step]) -> Look:
     """Ask for the facts and the states of `steps`; raises `HostUnreachable` if the host does not answer."""
+    from inventory.facts.gather import script
+
     sent_at = time.time()
     # A shell of their own: neither must see what the other sets.
     text = f"(\n{probe_script(steps)}\n:\n)\n{script(asked)}"
     timeout = PROBE_DEADLINE_S + asked.whole_seconds + 10
     done = in_time(transport.run(text, timeout=timeout), transport.host)
+    from inventory.facts.answers import HEADER, unframe
     from inventory.facts.raw import RawAnswer  # all readers: the host should not wait for their import
 
     header = HEADER.search(done.stdout)
@@ -66,7 +68,7 @@ def look(transport: Transport, asked: Asked, steps: Sequence[Step]) -> Look:
         sent_at=sent_at,
         received_at=time.time(),
     )
-    return Look(raw.facts(), read_states(steps, first.decode(errors="replace")))
+    return Look(read_states(steps, first.decode(errors="replace")), raw.facts())
 
 
 def read(transport: Transport, steps: Sequence[Step]) -> dict[str, str]:

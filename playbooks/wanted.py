@@ -53,13 +53,33 @@ def settings_of(playbooks: Sequence[Playbook], typed: Mapping[str, str]) -> dict
 def early_steps(
     playbooks: Iterable[Playbook], settings: Mapping[str, Mapping[str, str]], state_dir: str
 ) -> tuple[Step, ...]:
-    """The steps that no fact changes: a host can be asked for their states together with its facts."""
-    return tuple(
+    """The steps that no fact changes, in the order of phases: a host can be asked for them together with its facts."""
+    steps = (
         entry.step(At(playbook=one.name, state_dir=state_dir))
         for one in playbooks
         for entry in (_given(entry, settings[one.name]) for entry in one.entries)
-        if not named(entry)
+        if not named(entry) and _has_its_settings(entry, settings[one.name])
     )
+    return _in_order(steps)
+
+
+def asks_facts(playbooks: Iterable[Playbook], settings: Mapping[str, Mapping[str, str]]) -> bool:
+    """Whether anything but settings decides what is wanted; if not, the early steps are all."""
+    return any(
+        entry.when.asks - {"given"} or named(entry) - settings[one.name].keys()
+        for one in playbooks
+        for entry in one.entries
+        if _has_its_settings(entry, settings[one.name])
+    )
+
+
+def _has_its_settings(entry: Entry, settings: Mapping[str, str]) -> bool:
+    return all(name in settings for name in entry.when.given)
+
+
+def _in_order(steps: Iterable[Step]) -> tuple[Step, ...]:
+    order = list(Phase)
+    return tuple(sorted(steps, key=lambda step: order.index(step.phase)))
 
 
 def wanted_on(playbooks: Iterable[Playbook], at: Mapping[str, Situation]) -> Wanted:
@@ -79,8 +99,7 @@ def wanted_on(playbooks: Iterable[Playbook], at: Mapping[str, Situation]) -> Wan
             elif step:
                 steps.append(step)
     raise_all(errors)
-    order = list(Phase)
-    return Wanted(tuple(sorted(steps, key=lambda step: order.index(step.phase))), tuple(left_out))
+    return Wanted(_in_order(steps), tuple(left_out))
 
 
 def _step(playbook: str, entry: Entry, at: Situation) -> Step | LeftOut | None:

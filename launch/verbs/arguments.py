@@ -52,12 +52,13 @@ def launch_request(model: str, **flags: str) -> Request:
 
 def inventory_file(path: str) -> Path | None:
     """The inventory of the flag, the variable, the lab that `lab.up` made, or the default (None): in that order."""
-    from inventory.lab.lifecycle import labs
-    from inventory.lab.state import DEFAULT
     from inventory.load import VARIABLE
 
     if path or os.environ.get(VARIABLE):
         return Path(path) if path else None
+    from inventory.lab.lifecycle import labs
+    from inventory.lab.state import DEFAULT
+
     return next((lab.inventory for lab, _ in labs() if lab.name == DEFAULT and lab.survived), None)
 
 
