@@ -49,7 +49,12 @@ def pulled_image(reference: Reference, image: Image, *, engine: str, mirror: str
         why="every rank runs the very same build, whatever a tag names tomorrow",
         probe=_probe(engine, name, DIGESTS, f"*@{image.digest}*", f"digest {image.digest}"),
         wanted=f"digest {image.digest}",
-        script=f"""{engine} pull {source} || {{ printf 'outcome\\timage-pull %s\\n' {shown}; exit 1; }}
+        script=f"""{engine} pull {source} || {{
+  # Docker's own last word, from the output of this job.
+  why=$(tail -n 1 "${{JOB:-/dev/null}}/output" 2>/dev/null | tr '\\t' ' ' | cut -c 1-200) || why=
+  printf 'outcome\\timage-pull %s: %s\\n' {shown} "$why"
+  exit 1
+}}
 case $({engine} image inspect --format '{DIGESTS}' {source}) in
 *@{digest}*) ;;
 *) printf 'outcome\\timage-mismatch %s\\n' {shown}; exit 1 ;;

@@ -43,7 +43,7 @@ ls -A | while read -r name; do
 done
 bad=$(LC_ALL=C sha256sum -c "$manifest" 2>/dev/null | sed -n 's/: FAILED.*//p')
 if [ -n "$bad" ]; then
-  for name in $bad; do rm -f -- "./$name"; done
+  for name in $bad; do rm -rf -- "./$name"; done
   printf 'outcome\tchecksum-mismatch %%s\n' "$(printf '%%s ' $bad | cut -c 1-200)"
   exit 1
 fi
