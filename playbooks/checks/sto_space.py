@@ -72,7 +72,8 @@ def of_mount(host: str, system: FileSystem, spaces: tuple[Space, ...]) -> Findin
     purposes = " + ".join(f"{one.purpose} {gb(one.bytes_needed)}" for one in spaces)
     observed = f"{gb(system.free_bytes)} free on {system.mount} ({system.type})"
     required = f"{gb(needed)} for {purposes}, and 5 % for temporary files"
-    remedy = f"{ON_HOST}sudo du -xsh {quote(system.mount)}/* | sort -h | tail  # or set state_dir to a larger disk"
+    mount = quote(system.mount) if system.mount != "/" else ""
+    remedy = f"{ON_HOST}sudo du -xsh {mount}/* | sort -h | tail  # or set state_dir to a larger disk"
     if needed * _TEMPORARY > system.free_bytes:
         return Finding(ID, Status.FAIL, host, observed, required, remedy)
     if needed and system.free_bytes - needed < reserve(system):
