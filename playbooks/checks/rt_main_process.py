@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from inventory.facts.base import NOT_ASKED, is_known
@@ -15,6 +16,7 @@ WHY = "an engine that is started beside the container's own process dies unseen,
 
 _SHELLS = ("sh", "bash", "dash", "zsh", "busybox", "ash")
 _IDLE = ("sleep", "tail", "pause", "cat")
+_BECOMES = re.compile(r"(?:^|[;&|\n])\s*exec\s")  # the shell's own: `docker exec` starts another process
 _REQUIRED = "the rank is the main process of its container or unit"
 _REMEDY = "docker run IMAGE vllm serve ..., not docker exec into a container that sleeps"
 
@@ -45,4 +47,4 @@ def is_rank(words: Sequence[str]) -> bool:
         return False
     if program not in _SHELLS:
         return True
-    return len(words) > 2 and words[1].startswith("-") and "c" in words[1] and "exec " in words[2]
+    return len(words) > 2 and words[1].startswith("-") and "c" in words[1] and _BECOMES.search(words[2]) is not None
