@@ -75,11 +75,14 @@ def main() -> None:
     parser.add_argument("--hosts", default="2,8")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--peers", type=Path, default=Path(sys.prefix))
+    parser.add_argument("--only", default="", help="tools whose name begins so, separated by commas; bringup always")
     asked = parser.parse_args()
     os.chdir(ROOT)
+    only = ("bringup", *filter(None, asked.only.split(",")))
     for hosts in map(int, asked.hosts.split(",")):
         with bench(hosts, asked.peers) as one:
-            found = in_turn(dict(tools(one)), asked.rounds)
+            chosen = {name: tool for name, tool in tools(one) if not asked.only or name.startswith(only)}
+            found = in_turn(chosen, asked.rounds)
             refuse_changes(one)
         load = ", ".join(f"{each:.1f}" for each in os.getloadavg())
         said = f"{hosts} hosts, {asked.rounds} rounds, {os.cpu_count()} CPUs, load {load}"

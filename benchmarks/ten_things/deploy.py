@@ -1,6 +1,7 @@
 """The ten things of book.yaml, as pyinfra has them."""
 
 # mypy: ignore-errors
+# ruff: noqa: INP001, S604  (a file of pyinfra, not of a package; its `shell` is an account's)
 import io
 
 from pyinfra.operations import apt, files, server
