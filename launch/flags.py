@@ -12,7 +12,10 @@ SETTINGS = (
 )
 """Flags of every verb that decides how it serves."""
 
-INSTALL = ("playbook", "value", "limit", "from_phase", "stop_before", "save", "apply")
+INSTALL = (
+    *("playbook", "value", "limit", "from_phase", "stop_before", "save", "apply"),
+    *("image_digest", "image_archive"),
+)
 """Flags of `install` beside those of a launch, of which it needs none."""
 
 DECISIONS = ("accept_unknown", "override", "because")

@@ -31,14 +31,19 @@ if TYPE_CHECKING:
 REACH_S = 20.0
 UNREACHED = "unreached"
 
-# The index that uv or pip would ask on that host; pip itself knows the address of the public one.
+# The inventory's index is asked. Whoever has set the host up with sources of its own (an index, folders of wheels)
+# knows better than we do: unknown. Else pip itself knows the address of the public index.
 _REACH = r"""proxy=%s
 if [ -n "$proxy" ]; then export http_proxy="$proxy" https_proxy="$proxy" no_proxy=%s; fi
 index=%s
-if [ -z "$index" ]; then index=${UV_DEFAULT_INDEX:-${PIP_INDEX_URL:-}}; fi
-for pip in pip pip3; do
-  if [ -z "$index" ]; then index=$("$pip" config get global.index-url 2>/dev/null || :); fi
-done
+if [ -z "$index" ]; then
+  own="${UV_DEFAULT_INDEX:-}${UV_INDEX:-}${UV_FIND_LINKS:-}${PIP_INDEX_URL:-}${PIP_EXTRA_INDEX_URL:-}${PIP_FIND_LINKS:-}"
+  for file in /etc/pip.conf /etc/xdg/pip/pip.conf "${HOME:-}/.config/pip/pip.conf" "${HOME:-}/.pip/pip.conf" \
+    /etc/uv/uv.toml "${HOME:-}/.config/uv/uv.toml"; do
+    if [ -s "$file" ]; then own=$file; fi
+  done
+  if [ -n "$own" ]; then echo unknown; exit 0; fi
+fi
 if ! command -v python3 >/dev/null; then index=; fi
 if [ -n "$index" ] || python3 -c 'import pip' 2>/dev/null; then
   timeout 12 python3 - "$index" <<'END' && exit 0

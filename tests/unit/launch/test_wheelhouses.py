@@ -111,6 +111,10 @@ def test_a_host_says_itself_that_it_reaches_nothing() -> None:
     assert sh(reach_script(nowhere)).stdout.startswith("unreached ")
 
 
+def test_a_host_with_sources_of_its_own_is_left_to_them() -> None:
+    assert sh(f"export PIP_FIND_LINKS=/wheels\n{reach_script(Host(name='a'))}").stdout.strip() == "unknown"
+
+
 def test_a_login_in_the_address_of_a_mirror_is_no_reason_to_call_it_unreached(index: Site) -> None:
     index.pages["/simple/pip/"] = Page(b"", status=403)
     one = Host(name="a", mirrors=Mirrors(pypi=Url(f"{index.url}/simple")))
