@@ -9,7 +9,7 @@ CUDA_FLOOR = {13: (580,), 12: (525,), 11: (450,)}
 # CUDA Toolkit Release Notes, "CUDA Toolkit and Corresponding Driver Versions".
 CUDA_DRIVER = {
     (12, 4): (550, 54, 14),
-    (12, 8): (570, 26),
+    (12, 8): (570,),  # the branch: its first release is not told alike
     (12, 9): (575, 51, 3),
     (13, 0): (580, 65, 6),
 }
@@ -27,8 +27,6 @@ NVSHMEM_RELAXED = (3, 4)
 
 # ROCm release of a version of amdgpu-dkms, by the names of AMD's packages (amdgpu-dkms 6.10.5.60300 is of ROCm 6.3).
 AMDGPU_RELEASE = {
-    (6, 3, 6): (6, 0),
-    (6, 7, 0): (6, 1),
     (6, 8, 5): (6, 2),
     (6, 10, 5): (6, 3),
     (6, 12, 12): (6, 4),

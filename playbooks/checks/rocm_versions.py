@@ -35,6 +35,10 @@ def check(facts: HostFacts, needs: HostRequirements) -> Finding:
 
 
 def newest_for(amdgpu: str) -> tuple[int, int] | None:
-    """The newest release of ROCm that was tested with a version of the driver."""
-    of = next((rocm for known, rocm in AMDGPU_RELEASE.items() if (release(amdgpu) or ())[:3] == known), None)
+    """The newest release of ROCm that can have been tested with a version of the driver; None for one newer than known.
+
+    A version between two known ones counts as the later: what is too new for that is too new for it.
+    """
+    version = release(amdgpu)
+    of = next((rocm for known, rocm in AMDGPU_RELEASE.items() if version and version[:3] <= known), None)
     return None if of is None else ROCM_RELEASES[min(ROCM_RELEASES.index(of) + ROCM_NEWER_BY, len(ROCM_RELEASES) - 1)]
