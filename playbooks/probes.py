@@ -10,6 +10,7 @@ from playbooks.plan import UNREADABLE, Step
 PROBE_DEADLINE_S = 30.0
 
 
+LINE_END, TAB, RETURN = "\n", "\t", "\r"
 AS_ROOT = """as_root() {
 if [ "$(id -u)" = 0 ]; then /bin/sh; else sudo -n /bin/sh; fi
 }"""
@@ -24,7 +25,10 @@ def state_function(name: str, probe: str, *, as_root: bool = False) -> str:
 state=$(exec 2>&1
 {body}
 ) || state="{UNREADABLE}: $state"
-printf '%s' "$state" | head -n 1 | tr -d '\\r\\t'
+case $state in
+*"{LINE_END}"* | *"{TAB}"* | *"{RETURN}"*) state=$(printf '%s' "$state" | head -n 1 | tr -d '\\r\\t') ;;
+esac
+printf '%s' "$state"
 }}"""
 
 

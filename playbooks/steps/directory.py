@@ -29,10 +29,10 @@ def directory(path: str, *, mode: str, why: str, phase: Phase = Phase.PROVISION)
 
 def _parts(path: str, mode: str, owner: str | None = None, group: str | None = None) -> dict[str, Any]:
     target = quote(path)
-    whose = Ownership(target, owner, group)
+    whose = Ownership(owner, group)
     return {
         "probe": (
-            f"if [ -d {target} ]; then printf 'directory %s' \"$(stat -c %04a -- {target})\"{whose.probe}; "
+            f"if [ -d {target} ]; then stat -c 'directory %04a{whose.form}' -- {target}; "
             f"elif [ -e {target} ] || [ -L {target} ]; then printf other; else printf {ABSENT}; fi"
         ),
         "wanted": f"directory {mode}{whose.wanted}",

@@ -51,12 +51,11 @@ def file_parts(
     The content travels as base64, so that no byte of it can mean anything to the shell.
     """
     target, sha256 = quote(path), hashlib.sha256(content.encode()).hexdigest()
-    whose = Ownership(target, owner, group)
+    whose = Ownership(owner, group)
     return {
         "probe": (
             f"if [ -f {target} ] && [ ! -L {target} ]; then "
-            f"printf '%s %s' \"$(sha256sum < {target} | cut -d ' ' -f 1)\" "
-            f'"$(stat -c %04a -- {target})"{whose.probe}; '
+            f"sum=$(sha256sum <{target}) && printf '%s ' \"${{sum%% *}}\" && stat -c '%04a{whose.form}' -- {target}; "
             f"elif [ -e {target} ] || [ -L {target} ]; then printf other; else printf {ABSENT}; fi"
         ),
         "wanted": f"{sha256} {mode}{whose.wanted}",

@@ -56,8 +56,8 @@ class KernelModule(Entry):
             probe=f"{begin}options_apply() {{\n{kept}:\n}}\nmodule_state {'loaded' if self.loaded else 'out'}",
             wanted=f"{'loaded' if self.loaded else 'out'}, files as wanted",
             script=begin
-            + write(f"/etc/modules-load.d/bringup-{self.module}.conf", self._load(), "0644", Ownership(""))
-            + write(f"/etc/modprobe.d/bringup-{self.module}.conf", self._options(), "0644", Ownership(""))
+            + write(f"/etc/modules-load.d/bringup-{self.module}.conf", self._load(), "0644", Ownership())
+            + write(f"/etc/modprobe.d/bringup-{self.module}.conf", self._options(), "0644", Ownership())
             + f"options_apply() {{\n{kept}:\n}}\nmake_so {'loaded' if self.loaded else 'out'}\n",
             summary=said + "".join(f" {name}={value}" for name, value in self.options.items()),
             refusals=REFUSALS,

@@ -9,17 +9,15 @@ from inventory.quoting import quote
 
 @dataclass(frozen=True, slots=True)
 class Ownership:
-    """Names or numbers; None: whoever makes it. `path` is one shell word."""
+    """Names or numbers; None: whoever makes it."""
 
-    path: str
     owner: str | None = None
     group: str | None = None
 
     @property
-    def probe(self) -> str:
-        """Shell words that print what `wanted` is."""
-        forms = [_form("u", self.owner), _form("g", self.group)]
-        return "".join(f"; printf ' %s' \"$(stat -c {form} -- {self.path})\"" for form in forms if form)
+    def form(self) -> str:
+        """What makes stat(1) print `wanted`."""
+        return "".join(f" {form}" for form in (_form("u", self.owner), _form("g", self.group)) if form)
 
     @property
     def wanted(self) -> str:
