@@ -56,7 +56,7 @@ setsid python3 {quote(cargo.incoming)}.serve.py . {IDLE_S} {LIFE_S} {quote_all(a
   <{quote(cargo.incoming)}.secret >{quote(cargo.incoming)}.served 2>&1 &
 printf '%s %s %s\\n' "$!" "$(start_time "$!")" "$(boot_id)" >{quote(cargo.incoming)}.server
 for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
-  if grep -qx done {quote(cargo.incoming)}.served; then break; fi
+  if grep -qx 'done' {quote(cargo.incoming)}.served; then break; fi
   sleep 0.25
 done
 rm -f -- {quote(cargo.incoming)}.secret

@@ -1,0 +1,1 @@
+if [ -e '/var/lib/it'"'"'s bringup/wheelhouses/0123456789abcdef-cp312-x86_64'/.bringup-cargo ]; then printf 'complete %s' "$(cat '/var/lib/it'"'"'s bringup/wheelhouses/0123456789abcdef-cp312-x86_64'/.bringup-cargo)"; elif [ -e '/var/lib/it'"'"'s bringup/wheelhouses/0123456789abcdef-cp312-x86_64' ]; then printf partial; else printf absent; fi
