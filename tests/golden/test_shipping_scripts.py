@@ -69,7 +69,7 @@ SCRIPTS = {
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_the_script(name: str) -> None:
     """After a wanted change: `python -m tests.golden.test_shipping_scripts`."""
-    assert SCRIPTS[name] == (FOLDER / f"{name}.sh").read_text(encoding="utf-8")
+    assert SCRIPTS[name] == (FOLDER / f"{name}.txt").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("shell", ["dash", "bash", "busybox"])
@@ -103,4 +103,4 @@ def test_shellcheck_finds_nothing(name: str) -> None:
 if __name__ == "__main__":
     FOLDER.mkdir(exist_ok=True)
     for written, text in SCRIPTS.items():
-        (FOLDER / f"{written}.sh").write_text(text, encoding="utf-8")
+        (FOLDER / f"{written}.txt").write_text(text, encoding="utf-8")
