@@ -57,7 +57,7 @@ def plan_of(
             distribution=recipe.bringup.distribution,
             environment=next((one.digest for one in outline.engines.values()), None),
             image=image_of_recipe(choice),
-            by_hand=not outline.engines,
+            by_hand=not any(one.digest for one in outline.engines.values()),
         ),
         layout=_layout(outline, placement, head.argv),
         hosts=hosts,
