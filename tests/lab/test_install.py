@@ -193,3 +193,26 @@ def _settings_are_read_again(lab: Lab, book: Path, words: tuple[str, ...]) -> No
     after = on(lab, "tray1", "systemctl show -p MainPID tiny").stdout
     assert after != before
     assert invoke(*words, "--dry-run", inventory=lab.inventory).code == 0
+
+
+def test_a_login_that_is_not_root_uses_sudo(lab: Lab, tmp_path: Path) -> None:
+    account = (
+        "useradd -m -s /bin/sh -p '*' ops && mkdir -p /home/ops/.ssh && "
+        "cp /root/.ssh/authorized_keys /home/ops/.ssh/ && chown -R ops /home/ops && "
+        "echo 'ops ALL=(ALL) NOPASSWD: ALL' >/etc/sudoers.d/ops && chmod 0440 /etc/sudoers.d/ops && "
+        "chown ops /var/lib/bringup"
+    )
+    done = on(lab, "tray1", account)
+    if done.returncode != 0:
+        pytest.skip(f"no account with sudo here: {done.stderr}")
+    lab.inventory.write_text(lab.inventory.read_text().replace("user: root", "user: ops"))
+    entry = "- {id: a, kind: file, why: w, path: /root/secret/x, content: y, mode: '0600'}\n"
+    book = written(tmp_path, f"about: x\nsteps:\n{entry}")
+    words = ("install", "--hosts", "tray1", "--playbook", str(book), "--diff")
+    first = invoke(*words, inventory=lab.inventory)
+    assert first.code == 0, first
+    assert on(lab, "tray1", "sudo -n stat -c '%U %a' /root/secret/x").stdout == "root 600\n"
+    assert on(lab, "tray1", "stat -c %U /var/lib/bringup/jobs").stdout == "ops\n"
+    second = invoke(*words, inventory=lab.inventory)
+    assert second.code == 0, second
+    assert "nothing to change" in second.said
