@@ -35,7 +35,7 @@ def test_one_line_a_host(trays: Lab) -> None:
     for row in rows:
         for cell in ("4x GB200 185 GiB", "144/6", "957 GiB", "4x 400G IB", "simulated"):
             assert cell in row, row
-        assert len(row) < 120
+        assert len(row) < 180
 
 
 def test_the_tree_shows_what_lies_where(trays: Lab) -> None:
