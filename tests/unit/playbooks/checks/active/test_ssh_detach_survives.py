@@ -84,9 +84,7 @@ def test_what_answers_mean(said: Maybe[Said], status: Status, words: str) -> Non
     assert (finding.status, words in finding.observed) == (status, True), finding
 
 
-@pytest.mark.parametrize(
-    "said", [Said(1, "", "Failed to start transient unit"), Unknown(Why.TIMED_OUT, "late")]
-)
+@pytest.mark.parametrize("said", [Said(1, "", "Failed to start transient unit"), Unknown(Why.TIMED_OUT, "late")])
 def test_what_was_not_started_is_unknown(said: Maybe[Said]) -> None:
     finding = trial.connect(HOST, ONE, {HOST.host: said})
     assert isinstance(finding, Finding)
