@@ -21,11 +21,18 @@ print("cuda", torch.version.cuda, flush=True)
 print("hip", getattr(torch.version, "hip", None), flush=True)
 import vllm
 print("vllm", vllm.__version__, flush=True)
-for name in ("vllm._C", "vllm._C_stable_libtorch"):
-    if importlib.util.find_spec(name):
-        importlib.import_module(name)
-        print("extension", name, flush=True)
+if torch.version.cuda or getattr(torch.version, "hip", None):
+    for name in ("vllm._C", "vllm._C_stable_libtorch"):
+        if importlib.util.find_spec(name):
+            importlib.import_module(name)
+            print("extension", name, flush=True)
+else:
+    from vllm.platforms import current_platform
+    current_platform.import_kernels()
+    print("extension", "as the platform chooses", flush=True)
 """
+# The CPU build has one library for each kind of processor: importing another than vLLM's choice is an illegal
+# instruction. Where there are GPUs vLLM only warns of a library that is missing: there we import it ourselves.
 
 
 def script(host: HostRequirements, _needs: Requirements) -> str | Finding:

@@ -122,6 +122,8 @@ def environment(
     (folder / "torch.py").write_text(f"class version:\n    cuda = {cuda!r}\n    hip = None\n")
     (folder / "vllm").mkdir()
     (folder / "vllm/__init__.py").write_text(f"__version__ = '0.33.0'\n{broken}\n")
+    (folder / "vllm/_C.py").write_text("" if cuda else "import os; os.abort()\n")  # for another processor
+    (folder / "vllm/platforms.py").write_text("class current_platform:\n    import_kernels = staticmethod(int)\n")
     argv = (f"{folder}/bin/vllm", "serve", "m")
     return replace(tray_needs(), argv=argv, env=(("PYTHONPATH", str(folder)), ("HOME", "/nowhere")))
 
@@ -129,6 +131,12 @@ def environment(
 def test_the_environment_is_imported_with_the_plans_variables_alone(tmp_path: Path) -> None:
     said = tried(rt_import_smoke, environment(tmp_path))
     assert (said.status, said.observed) == (Status.PASS, "vLLM 0.33.0, torch for cuda 13.0")
+
+
+def test_without_a_gpu_vllm_chooses_the_library_of_the_processor(tmp_path: Path) -> None:
+    """The CPU build holds libraries of instructions that this processor may lack."""
+    host = replace(environment(tmp_path, cuda=None), gpus=())
+    assert tried(rt_import_smoke, host).observed == "vLLM 0.33.0, torch for CPUs"
 
 
 @pytest.mark.parametrize(
