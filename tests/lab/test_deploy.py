@@ -132,7 +132,7 @@ def test_a_deploy_that_is_interrupted_says_what_goes_on_and_can_be_typed_again(m
     with typing(*DEPLOY, inventory=lab.inventory) as process:
         wait_for_line(process, "start the ranks of deepseek-v4-pro: done")
         process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=30)
+        _, said = process.communicate(timeout=120)
     assert process.returncode == 130, said
     assert "type the same command again" in said
     assert invoke("stop", inventory=lab.inventory).code == 0, "the lock was given back"

@@ -54,7 +54,7 @@ def health(lab: Lab) -> str:
 def test_the_real_vllm_over_two_hosts(lab: Lab) -> None:
     first = invoke(*DEPLOY, "--timeout", READY_S, inventory=lab.inventory, timeout_s=900)
     assert first.code == 0, first
-    assert "internal load balancing: API servers on the head, followers headless" in first.said
+    assert "endpoints: one, on the head" in first.said  # internal load balancing
     assert "tray1: KV cache 65,536 tokens" in first.said
 
     again = invoke(*DEPLOY, "--dry-run", inventory=lab.inventory)
