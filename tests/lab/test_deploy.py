@@ -143,7 +143,7 @@ def test_ctrl_c_while_the_hosts_change_leaves_no_lock(make_trays: MakeTrays) -> 
     with typing(*DEPLOY, inventory=lab.inventory) as process:
         wait_for_line(process, "==> Apply")
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=60)
+        process.communicate(timeout=120)
     assert process.returncode == 130
     for host in ("tray1", "tray2"):
         assert "lock" not in on(lab, host, "ls /var/lib/bringup").stdout.split()
