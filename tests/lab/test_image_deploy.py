@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import shutil
 from collections.abc import Iterator
 from contextlib import suppress
@@ -65,7 +66,7 @@ def write(lab: Lab, host: str, path: str, text: str, mode: str = "0644") -> None
 
 @pytest.fixture(scope="module")
 def lab(machine_carries_labs: None) -> Iterator[Lab]:  # noqa: ARG001
-    name = f"image-{abs(hash(__file__)) % 10**8}"
+    name = f"image-{os.getpid()}"
     made = labs.up(2, "gb200", name=name)
     engine = f"/var/lib/bringup/envs/{load_environment('vllm', '0.33.0').digest}/bin/vllm"
     for host in TRAYS:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -54,7 +55,7 @@ HOSTS = ("tray1", "tray2")
 
 @pytest.fixture
 def lab(machine_carries_labs: None, request: pytest.FixtureRequest) -> Iterator[Lab]:  # noqa: ARG001  (asked first)
-    name = f"install-{abs(hash(request.node.name)) % 10**8}"
+    name = f"install-{os.getpid()}"
     yield lifecycle.up(2, "cpu", name=name, equipment=Equipment())
     with suppress(BadInput):  # it never came up
         lifecycle.down(name)
@@ -143,7 +144,7 @@ def test_units_on_a_real_systemd_and_a_restart_in_between(
     machine_carries_labs: None,  # noqa: ARG001  (asked first)
     tmp_path: Path,
 ) -> None:
-    one = lifecycle.up(1, "cpu", name=f"install-units-{tmp_path.name[-1]}", equipment=Equipment(systemd=True))
+    one = lifecycle.up(1, "cpu", name=f"install-units-{os.getpid()}", equipment=Equipment(systemd=True))
     try:
         _units_and_a_restart(one, written(tmp_path, UNIT))
     finally:

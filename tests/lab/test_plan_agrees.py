@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import os
 from collections.abc import Iterator
 from contextlib import suppress
 
@@ -23,7 +24,7 @@ CHOICE = ("--model", "gpt-oss-120b", "--hosts", "tray1,tray2")
 
 @pytest.fixture(scope="module")
 def trays(machine_carries_labs: None) -> Iterator[Lab]:  # noqa: ARG001
-    name = "plan-agrees"
+    name = f"plan-agrees-{os.getpid()}"
     yield labs.up(2, "gb200", name=name)
     with suppress(BadInput):
         lifecycle.down(name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -25,7 +26,7 @@ CODE = "curl -s --noproxy '*' -o /dev/null -w '%{http_code}'"
 
 @pytest.fixture
 def trays(machine_carries_labs: None, request: pytest.FixtureRequest) -> Iterator[Lab]:  # noqa: ARG001
-    name = f"planned-{abs(hash(request.node.name)) % 10**8}"
+    name = f"planned-{os.getpid()}"
     yield labs.up(2, "gb200", name=name)
     with suppress(BadInput):  # it never came up
         lifecycle.down(name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import suppress
 
@@ -22,9 +23,9 @@ RECORD = "/var/lib/bringup/deployments/glm-5/current/record"
 
 @pytest.fixture
 def trays(machine_carries_labs: None) -> Iterator[Lab]:  # noqa: ARG001  (asked first)
-    yield labs.up(2, "gb200", name="spanning")
+    yield labs.up(2, "gb200", name=f"spanning-{os.getpid()}")
     with suppress(BadInput):  # it never came up
-        lifecycle.down("spanning")
+        lifecycle.down(f"spanning-{os.getpid()}")
 
 
 def test_tensor_parallel_over_two_trays_serves_at_the_head_and_fails_as_one(trays: Lab) -> None:
