@@ -107,7 +107,7 @@ test_suite() {
     alone=0
     "$UV" run --no-sync pytest -m serial || alone=$?
     together=0
-    "$UV" run --no-sync pytest -m 'not serial' -n auto --maxprocesses 8 --dist loadgroup || together=$?
+    "$UV" run --no-sync pytest -m 'not serial' -n auto --maxprocesses 8 --dist loadfile || together=$?
     # 5: no test of the kind, which is a failure only for both.
     [ "$alone" = 0 ] || [ "$alone" = 5 ] || exit "$alone"
     exit "$together"

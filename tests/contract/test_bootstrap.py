@@ -172,5 +172,5 @@ def test_both_halves_run_and_both_must_pass(ready: Machine, alone: int, together
     assert ready.bootstrap("test").returncode == code
     assert ready.called("uv")[-2:] == [
         "run --no-sync pytest -m serial",
-        "run --no-sync pytest -m not serial -n auto --maxprocesses 8 --dist loadgroup",
+        "run --no-sync pytest -m not serial -n auto --maxprocesses 8 --dist loadfile",
     ]
