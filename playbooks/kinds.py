@@ -1,4 +1,4 @@
-"""The kinds that an entry of a playbook can have: one module each, listed here and nowhere else."""
+"""The kinds that an entry of a playbook can have: modules of `steps`, listed here and nowhere else."""
 
 from __future__ import annotations
 
@@ -8,13 +8,11 @@ from pydantic import Field
 
 from playbooks.entry import Entry
 from playbooks.steps.command import Command
-from playbooks.steps.directory import Directory
-from playbooks.steps.file import File
 from playbooks.steps.kernel_module import KernelModule
 from playbooks.steps.limits import Limits
 from playbooks.steps.package import Package
+from playbooks.steps.paths import Directory, File, Symlink
 from playbooks.steps.reboot import Reboot
-from playbooks.steps.symlink import Symlink
 from playbooks.steps.sysctl import Sysctl
 from playbooks.steps.systemd_unit import SystemdUnit
 from playbooks.steps.user import Group, User

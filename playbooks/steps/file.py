@@ -2,40 +2,11 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from typing import Any, ClassVar, Literal
-
-from pydantic import model_validator
+from typing import Any
 
 from inventory.quoting import quote
-from playbooks.entry import Account, At, Entry, FilePath, Mode, Text
 from playbooks.plan import ABSENT, Action, FileContent, Phase, Step
 from playbooks.steps.ownership import Ownership
-
-
-class File(Entry):
-    """A file of exactly this content, or none there (`absent`). `secret`: its content is not shown."""
-
-    PHASE: ClassVar[Phase] = Phase.CONFIGURE
-    kind: Literal["file", "template"]
-    path: FilePath
-    content: Text | None = None
-    absent: bool = False
-    mode: Mode = "0644"
-    owner: Account = "root"
-    group: Account = "root"
-    secret: bool = False
-
-    @model_validator(mode="after")
-    def _one_of_two(self) -> File:
-        if (self.content is None) != self.absent:
-            raise ValueError("either `content`, or `absent: true`")
-        return self
-
-    def step(self, at: At) -> Step:
-        if self.content is None:
-            return self.made(at, **_gone(self.path))
-        parts = file_parts(self.path, self.content, mode=self.mode, owner=self.owner, group=self.group)
-        return self.made(at, **parts, content=FileContent(self.path, self.content, self.secret))
 
 
 def file(path: str, content: str, *, mode: str, why: str, phase: Phase, sudo: bool = False) -> Step:
@@ -77,7 +48,7 @@ def write(path: str, content: str, mode: str, whose: Ownership) -> str:
     )
 
 
-def _gone(path: str) -> dict[str, Any]:
+def gone_parts(path: str) -> dict[str, Any]:
     target = quote(path)
     return {
         "probe": f"if [ -e {target} ] || [ -L {target} ]; then printf there; else printf {ABSENT}; fi",

@@ -1,30 +1,17 @@
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import Any
 
 from inventory.quoting import quote
-from playbooks.entry import At, Entry, FilePath, Text
 from playbooks.plan import ABSENT, Phase, Step
-
-
-class Symlink(Entry):
-    """A symbolic link."""
-
-    PHASE: ClassVar[Phase] = Phase.CONFIGURE
-    kind: Literal["symlink"]
-    path: FilePath
-    target: Text
-
-    def step(self, at: At) -> Step:
-        return self.made(at, **_parts(self.path, self.target))
 
 
 def symlink(path: str, target: str, *, why: str, phase: Phase) -> Step:
     """A symbolic link to `target`, switched by rename: nobody ever sees it missing."""
-    return Step(id=f"symlink {path}", phase=phase, why=why, **_parts(path, target))
+    return Step(id=f"symlink {path}", phase=phase, why=why, **symlink_parts(path, target))
 
 
-def _parts(path: str, target: str) -> dict[str, Any]:
+def symlink_parts(path: str, target: str) -> dict[str, Any]:
     link = quote(path)
     return {
         # A target may hold line ends, which no state may: it is compared on the host, and shown when it is another.
