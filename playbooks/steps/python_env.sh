@@ -109,6 +109,8 @@ install() {
   fi
 }
 
+leave_nothing() { rm -rf -- "$work" "$env_dir.cache"; }
+
 begin() {
   unset PYTHONPATH PYTHONHOME PYTHONDONTWRITEBYTECODE VIRTUAL_ENV UV_PYTHON UV_PROJECT_ENVIRONMENT
   python=$(find_python) || python=
@@ -122,7 +124,7 @@ begin() {
   [ -n "$python$uv" ] || refuse "no Python 3 of minor version $minors is there, and no uv that could fetch one" \
     "next: install python3 (with its headers, python3-dev, for GPUs) or uv"
   work=$(mktemp -d)
-  trap 'rm -rf -- "$work" "$env_dir.cache"' EXIT
+  trap leave_nothing EXIT
   # Only what is not complete gets here: a run that was cut off left it.
   rm -rf -- "$env_dir"
   mkdir -p -- "$(dirname -- "$env_dir")"
