@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from inventory.errors import raise_all
 from launch import request
 from launch.report import Report
 from launch.settings import settings
@@ -21,6 +22,7 @@ from playbooks.images.reference import parse_digest
 if TYPE_CHECKING:
     from inventory.fleet import Fleet
     from inventory.schema import Host, Inventory
+    from launch.catalogue import Catalogue, Found
     from launch.gather import Answered
     from launch.request import Request
     from launch.survey import Deployment
@@ -107,8 +109,23 @@ def answered(hosts: str, inventory: str, replay: str, *, opinion: bool, drawn: b
     return asked(chosen_hosts(hosts, inventory), opinion=opinion, drawn=drawn)
 
 
-def catalogue_folders(recipes: str) -> Sequence[Path]:
-    return [Path(recipes)] if recipes else []
+def all_answered(report: Report, hosts: str, inventory: str, replay: str) -> Answered:
+    """The same of a launch's hosts, none of which may be missing. Raises what those said that did not answer."""
+    with report.phase("Gather"):
+        found = answered(hosts, inventory, replay, opinion=False)
+        raise_all(list(found.errors.values()))
+    return found
+
+
+def catalogue(recipes: str, *, ours: bool = True) -> Catalogue:
+    """The recipes of the flag's checkout, and `ours` beside them."""
+    from launch.catalogue import Catalogue
+
+    return Catalogue.of([Path(recipes)] if recipes else [], ours=ours)
+
+
+def recipe(recipes: str, model: str) -> Found:
+    return catalogue(recipes).find(request.required("model", model, "deepseek-v4-pro"))
 
 
 @contextmanager

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from inventory.errors import BadInput, ExitCode, raise_all
+from inventory.errors import BadInput, ExitCode
 from launch import request
 from launch.report import Report, print_json
 from launch.verbs import arguments
@@ -31,7 +31,6 @@ def check(  # noqa: PLR0913  (its flags)
     **flags: str,
 ) -> ExitCode:
     from launch import deploy as run
-    from launch.catalogue import Catalogue
     from launch.causes import described
     from playbooks.check import blocking, decided, leave_out
 
@@ -40,11 +39,9 @@ def check(  # noqa: PLR0913  (its flags)
     flags, hosts = _of_plan(Path(plan), flags, hosts) if plan else (flags, hosts)
     wanted = arguments.launch_request(**flags)
     left_out = leave_out(request.names(only), request.names(skip), flags["because"])
-    found = Catalogue.of(arguments.catalogue_folders(recipes)).find(wanted.model)
+    found = arguments.recipe(recipes, wanted.model)
     report = Report(quiet=json)
-    with report.phase("Gather"):
-        answered = arguments.answered(hosts, inventory, replay, opinion=False)
-        raise_all(list(answered.errors.values()))
+    answered = arguments.all_answered(report, hosts, inventory, replay)
     with report.phase("Place and check"):
         needs, findings = run.checked(found, wanted, tuple(answered.hosts.values()), answered.facts(), left_out)
     if active:

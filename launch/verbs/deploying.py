@@ -12,11 +12,10 @@ def deploy(
     *, model: str, hosts: str, inventory: str, recipes: str, dry_run: bool, json: bool, **flags: str
 ) -> ExitCode:
     from launch import deploy as run
-    from launch.catalogue import Catalogue
 
     wanted = arguments.launch_request(model, **flags)
     chosen = arguments.chosen_hosts(hosts, inventory)
-    found = Catalogue.of(arguments.catalogue_folders(recipes)).find(wanted.model)
+    found = arguments.recipe(recipes, wanted.model)
     report = Report(quiet=json)
     with Fleet(chosen) as fleet:
         prepared = run.prepare(found, wanted, fleet, report)

@@ -139,11 +139,9 @@ def _wish(asked: Mapping[str, str], *, reboot: bool) -> Wish:
 
 
 def _model(asked: Mapping[str, str]) -> tuple[Found, request.Request]:
-    from launch.catalogue import Catalogue
-
     flags = {name: value for name, value in asked.items() if name not in {"model", "recipes", *SAVED}}
     wanted = arguments.launch_request(asked["model"], **flags)
-    return Catalogue.of(arguments.catalogue_folders(asked["recipes"])).find(wanted.model), wanted
+    return arguments.recipe(asked["recipes"], wanted.model), wanted
 
 
 def _values(typed: str) -> dict[str, str]:

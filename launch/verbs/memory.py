@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from inventory.errors import BadInput, ExitCode, raise_all
+from inventory.errors import BadInput, ExitCode
 from launch import request
 from launch.report import Report, print_json, print_lines
 from launch.verbs import arguments
@@ -24,11 +24,10 @@ MOST_CONTEXT = 100_000_000
 
 def memory(*, model: str, hosts: str, recipes: str, context: str, json: bool, **flags: str) -> ExitCode:
     """Predict on hosts as they are, or with `--hardware` on hosts that nobody asks."""
-    from launch.catalogue import Catalogue
     from launch.memory.of_recipe import architecture_of
     from launch.memory.show import document, lines
 
-    found = Catalogue.of(arguments.catalogue_folders(recipes)).find(request.required("model", model, "deepseek-v4-pro"))
+    found = arguments.recipe(recipes, model)
     if bool(hosts) == bool(flags["hardware"]):
         raise _one_of(hosts, flags["hardware"])
     length = request.count("context", context, 1, MOST_CONTEXT) if context else None
@@ -56,9 +55,7 @@ def _on_hosts(
         strategy=flags["strategy"] or None,
         nodes=request.count("nodes", flags["nodes"], 1, 999) if flags["nodes"] else None,
     )
-    with Report().phase("Gather"):
-        answered = arguments.answered(hosts, flags["inventory"], flags["replay"], opinion=False)
-        raise_all(list(answered.errors.values()))
+    answered = arguments.all_answered(Report(), hosts, flags["inventory"], flags["replay"])
     facts = answered.facts()
     decision = outline(found, wanted, tuple(answered.hosts.values()), facts).decision
     now = of_decision(decision, facts, context=context, known=known)

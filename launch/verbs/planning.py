@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from inventory.errors import BadInput, ExitCode, raise_all
+from inventory.errors import BadInput, ExitCode
 from inventory.secret import HIDDEN
 from launch import request
 from launch.report import Report, print_json, print_lines, printable
@@ -44,10 +44,9 @@ def plan(  # noqa: PLR0913  (its flags)
     if compare:
         return _compare(compare, json=output == "json")
     wanted = arguments.launch_request(model, **flags)
-    from launch.catalogue import Catalogue
     from launch.plans.make import refuse_unfit
 
-    found = Catalogue.of(arguments.catalogue_folders(recipes)).find(wanted.model)
+    found = arguments.recipe(recipes, wanted.model)
     typed = {"model": model, "hosts": hosts, **flags, **({"api_key": HIDDEN} if flags["api_key"] else {})}
     asked = tuple((name.replace("_", "-"), value) for name, value in typed.items() if value)
     made = _planned(found, wanted, asked, hosts=hosts, inventory=inventory, replay=replay)
@@ -76,10 +75,7 @@ def _planned(
     if wanted.hardware and not hosts and not replay:
         chosen, facts = _assumed(found, wanted)
         return plan_of(outline(found, wanted, chosen, facts), facts, asked, assumed=True)
-    report = Report(quiet=bool(replay))
-    with report.phase("Gather"):
-        answered = arguments.answered(hosts, inventory, replay, opinion=False)
-        raise_all(list(answered.errors.values()))
+    answered = arguments.all_answered(Report(quiet=bool(replay)), hosts, inventory, replay)
     facts = answered.facts()
     return plan_of(outline(found, wanted, tuple(answered.hosts.values()), facts), facts, asked)
 

@@ -9,10 +9,9 @@ from launch.verbs import arguments
 
 
 def recipes_list(*, recipes: str, json: bool) -> ExitCode:
-    from launch.catalogue import Catalogue
     from launch.tables import recipe_rows
 
-    catalogue = Catalogue.of(arguments.catalogue_folders(recipes))
+    catalogue = arguments.catalogue(recipes)
     found = [catalogue.find(one) for one in catalogue.ids()]
     if json:
         print_json("recipes", {one.id: one.recipe for one in found})
@@ -25,9 +24,8 @@ def recipes_show(
     *, model: str, nodes: str, recipes: str, load_balancing: str, ray: bool, json: bool, **choice: str
 ) -> ExitCode:
     from launch import recipes_show as show
-    from launch.catalogue import Catalogue
 
-    found = Catalogue.of(arguments.catalogue_folders(recipes)).find(request.required("model", model, "deepseek-v4-pro"))
+    found = arguments.recipe(recipes, model)
     number = request.count("nodes", nodes, 1, 16) if nodes else 0
     on, off = (request.names(choice.pop(flag)) for flag in ("feature", "no_feature"))
     other = show.Other(on, off, request.load_balancing(load_balancing), ray)
@@ -41,14 +39,11 @@ def recipes_show(
 
 def recipes_validate(*, recipes: str, vllm: str, json: bool) -> ExitCode:
     from launch import recipes_validate as run
-    from launch.catalogue import Catalogue
 
     report = Report()
     version = run.version_for(vllm) if vllm else ""
     judged = []
-    for one in run.validate(
-        Catalogue.of(arguments.catalogue_folders(recipes), ours=not recipes), version, run.every_tenth(report.say)
-    ):
+    for one in run.validate(arguments.catalogue(recipes, ours=not recipes), version, run.every_tenth(report.say)):
         judged.append(one)
         print_lines(() if json else run.lines(one))
     if json:
