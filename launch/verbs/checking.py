@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from inventory.errors import BadInput, ExitCode
+from inventory.secret import HIDDEN
 from launch import request
 from launch.report import Report, print_json
 from launch.verbs import arguments
@@ -62,19 +63,23 @@ def _tried(answered: Answered, needs: Requirements, report: Report) -> tuple[Fin
 
 
 def _of_plan(path: Path, flags: Mapping[str, str], hosts: str) -> tuple[dict[str, str], str]:
-    """The flags that the plan was made with, and its hosts. Raises `BadInput` where the command says otherwise."""
+    """The flags that the plan was made with, and its hosts. Raises `BadInput` where the command says otherwise.
+
+    A plan keeps no API key, only that there was one: the check does without.
+    """
     from launch.plans.compare import read
 
-    asked = dict(read(path).inputs.asked)
-    given = {**flags, "hosts": hosts}
-    for name, value in given.items():
-        if value and asked.get(name, value) != value:
+    asked = {name: value for name, value in read(path).inputs.asked if value != HIDDEN}
+    known = {}
+    for name, value in {**flags, "hosts": hosts}.items():
+        flag = name.replace("_", "-")
+        known[name] = value or asked.get(flag, "")
+        if value and asked.get(flag, value) != value:
             raise BadInput(
-                f"--{name.replace('_', '-')} is not what the plan was made with",
+                f"--{flag} is not what the plan was made with",
                 id="plan-contradicted",
-                observed=f'--{name.replace("_", "-")} "{value}", the plan {path} has "{asked[name]}"',
+                observed=f'--{flag} "{value}", the plan {path} has "{asked[flag]}"',
                 required="a plan alone, or flags alone",
-                next_command=f"the same command without --{name.replace('_', '-')}",
+                next_command=f"the same command without --{flag}",
             )
-    known = {name: value or asked.get(name, "") for name, value in given.items()}
     return known, known.pop("hosts")
