@@ -14,9 +14,9 @@ from inventory.errors import CheckFailed
 from inventory.facts.base import is_known
 from launch.addresses import address_of
 from launch.hardware import CPU, profile_of
-from launch.racks import RACKS
 from playbooks.checks import CHECKS
 from playbooks.finding import Finding, Status
+from playbooks.racks import RACKS
 from playbooks.requirements import HostRequirements, Processes, Requirements, Space
 
 if TYPE_CHECKING:

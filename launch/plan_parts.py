@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from inventory.facts.base import is_known
 from launch.hardware import CPU
 from launch.placement import LoadBalancing
-from launch.racks import RACKS
 from launch.vllm_args.parse import parse
+from playbooks.argv import options
+from playbooks.racks import RACKS
 from playbooks.requirements import Build, Demands, ExpectedWeights, Layout, Model
 
 if TYPE_CHECKING:
@@ -38,15 +38,15 @@ def model_of(choice: Choice, revision: str | None) -> Model:
     recipe = choice.found.recipe
     variant = recipe.variant(choice.variant)
     words = [*recipe.model.base_args, *variant.extra_args]
-    features = [word for feature in recipe.features.values() for word in feature.args]
+    told = options([*words, *(word for feature in recipe.features.values() for word in feature.args)])
     return Model(
         id=choice.model_id,
         variant=choice.variant,
         minimum_vllm=variant.min_vllm_version or recipe.model.min_vllm_version or None,
         hardware_support=support_of(recipe.meta.hardware, choice.hardware),
         vram_minimum_gb=variant.vram_minimum_gb,
-        tokenizer_mode=option(words, MODE_OPTION),
-        parsers=tuple(f"{flag} {value}" for flag in PARSER_OPTIONS if (value := option([*words, *features], flag))),
+        tokenizer_mode=options(words).get(MODE_OPTION),
+        parsers=tuple(f"{flag} {value}" for flag in PARSER_OPTIONS if (value := told.get(flag))),
         revision=revision,
     )
 
@@ -64,13 +64,6 @@ def support_of(told: Mapping[str, str], hardware: str) -> Support | None:
     if word is None:
         return "unlisted"
     return "unsupported" if word == "unsupported" else "verified" if word == "verified" else "supported"
-
-
-def option(words: Sequence[str], flag: str) -> str | None:
-    """The last value of `flag` among words of a recipe."""
-    values = [value for name, value in pairwise(words) if name == flag]
-    values += [word.removeprefix(f"{flag}=") for word in words if word.startswith(f"{flag}=")]
-    return values[-1] if values else None
 
 
 def layout_of(decision: Decision) -> Layout:

@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from launch.reasons import Reason
+from playbooks.argv import options
+from playbooks.racks import NCCL_SETTINGS, RACKS
 
 if TYPE_CHECKING:
     from launch.placement import Placement
 
-RACKS = ("gb200", "gb300")
-"""Hardware profiles of such racks."""
 
-ENVIRONMENT: Mapping[str, str] = {"NCCL_MNNVL_ENABLE": "1", "NCCL_CUMEM_ENABLE": "1"}
-"""Both are asked for: with them NCCL ends where it finds no NVLink domain, instead of taking the network in silence."""
-
-EXPERTS = frozenset({"--enable-expert-parallel", "--enable_expert_parallel", "-ep"})
-
-
-def rack_env(hardware: str, placement: Placement, argv: tuple[str, ...] | list[str]) -> dict[str, str]:
+def rack_env(hardware: str, placement: Placement, argv: Sequence[str]) -> dict[str, str]:
     """The variables for ranks that talk from tray to tray; none elsewhere."""
     if hardware not in RACKS or len(placement.nodes) < 2:
         return {}
-    spans = placement.hosts_per_rank > 1 or not EXPERTS.isdisjoint(argv)
-    return dict(ENVIRONMENT) if spans else {}
+    spans = placement.hosts_per_rank > 1 or "--enable-expert-parallel" in options(argv)
+    return dict.fromkeys(NCCL_SETTINGS, "1") if spans else {}
 
 
-def why_racks(hardware: str, placement: Placement, argv: tuple[str, ...] | list[str]) -> Iterator[Reason]:
+def why_racks(hardware: str, placement: Placement, argv: Sequence[str]) -> Iterator[Reason]:
     if told := rack_env(hardware, placement, argv):
         words = " ".join(f"{name}={value}" for name, value in told.items())
         yield Reason("NVLink from tray to tray", words, "asked for, so that NCCL ends where the domain is not up")

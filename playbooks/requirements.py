@@ -54,6 +54,11 @@ class ExpectedWeights:
     path: str | None  # absolute, on the host
     files: tuple[WeightFile, ...] | None = None
 
+    @property
+    def bytes(self) -> int | None:
+        """Of all files together."""
+        return sum(file.size for file in self.files) if self.files else None
+
 
 @dataclass(frozen=True, slots=True)
 class Container:

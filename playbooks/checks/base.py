@@ -6,6 +6,7 @@ machine or, behind `ON_HOST`, on the host of the finding.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
@@ -13,7 +14,7 @@ from itertools import pairwise
 from typing import Protocol, TypeVar
 
 from inventory.facts.base import Maybe, Unknown, Why, is_known
-from inventory.facts.host import Gpu, HostFacts
+from inventory.facts.host import Gpu, HostFacts, Listener
 from playbooks.finding import Finding, Status
 from playbooks.requirements import HostRequirements, Requirements
 
@@ -102,6 +103,11 @@ def odd_ones(values: Mapping[str, object]) -> tuple[str, ...]:
     """The hosts that do not say what most say (of two that differ, the second)."""
     usual = Counter(values.values()).most_common(1)[0][0]
     return tuple(host for host, value in values.items() if value != usual)
+
+
+def pids_of(listener: Listener) -> set[int]:
+    """The processes that hold a port, as far as the kernel tells them."""
+    return {int(number) for number in re.findall(r"\d+", listener.process or "")}
 
 
 def gib(size: int) -> str:

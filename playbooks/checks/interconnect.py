@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from inventory.facts.base import is_known
 from inventory.facts.host import HostFacts, RdmaDevice, RdmaPort
-from playbooks.checks.argv import options
+from playbooks.argv import options
 from playbooks.requirements import HostRequirements
 
 ROCE = "Ethernet"

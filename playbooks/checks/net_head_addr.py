@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping
 
 from inventory.facts.host import HostFacts, Network
-from playbooks.checks.argv import options
+from playbooks.argv import options
 from playbooks.checks.base import ON_HOST, Priority, nodes_of, of_each, skip, unread
 from playbooks.finding import Finding, Status
 from playbooks.requirements import Requirements

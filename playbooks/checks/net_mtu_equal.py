@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from inventory.facts.base import Unknown, Why, is_known
 from inventory.facts.host import HostFacts
-from playbooks.checks.argv import options
+from playbooks.argv import options
 from playbooks.checks.base import ON_HOST, Priority, by_value, odd_ones, skip, unread
 from playbooks.finding import Finding, Status
 from playbooks.requirements import HostRequirements, Requirements

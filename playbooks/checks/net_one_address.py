@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from inventory.facts.base import Unknown, is_known
 from inventory.facts.host import HostFacts, Interface
-from playbooks.checks.argv import options
+from playbooks.argv import options
 from playbooks.checks.base import ON_HOST, Priority, nodes_of, of_each, skip
 from playbooks.checks.stored import missing_fact
 from playbooks.finding import Finding, Status

@@ -1,10 +1,8 @@
 from __future__ import annotations
 
-import re
-
 from inventory.facts.base import is_known
 from inventory.facts.host import HostFacts, Listener
-from playbooks.checks.base import ON_HOST, Priority, skip, unread
+from playbooks.checks.base import ON_HOST, Priority, pids_of, skip, unread
 from playbooks.finding import Finding, Status
 from playbooks.requirements import HostRequirements
 
@@ -34,8 +32,7 @@ def check(facts: HostFacts, needs: HostRequirements) -> Finding:
 
 def ours(listener: Listener, own_pids: tuple[int, ...]) -> bool:
     """A listener of the deployment being replaced. Without a known owner it is not ours."""
-    pids = {int(number) for number in re.findall(r"\d+", listener.process or "")}
-    return not pids.isdisjoint(own_pids)
+    return not pids_of(listener).isdisjoint(own_pids)
 
 
 def owner(listener: Listener) -> str:

@@ -1,11 +1,10 @@
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 from inventory.facts.base import is_known
 from inventory.facts.host import HostFacts, RunningDeployment
-from playbooks.checks.base import Priority, ranges, unread
+from playbooks.checks.base import Priority, pids_of, ranges, unread
 from playbooks.finding import Finding, Status
 from playbooks.requirements import HostRequirements, Requirements
 
@@ -37,11 +36,7 @@ def clash(other: RunningDeployment, facts: HostFacts, needs: HostRequirements) -
     devices = facts.gpus.devices if is_known(facts.gpus) else ()
     gpus = {g.index for g in devices if g.index in needs.gpus for p in g.processes if p.pid in other.pids}
     listeners = facts.listeners if is_known(facts.listeners) else ()
-    ports = {one.port for one in listeners if one.port in needs.ports and pids(one.process) & set(other.pids)}
+    ports = {one.port for one in listeners if one.port in needs.ports and pids_of(one) & set(other.pids)}
     parts = [f"GPU {ranges(gpus)}"] if gpus else []
     parts += [f"port {ranges(ports)}"] if ports else []
     return " and ".join(parts)
-
-
-def pids(process: str | None) -> set[int]:
-    return {int(number) for number in re.findall(r"\d+", process or "")}

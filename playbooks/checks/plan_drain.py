@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from inventory.facts.host import HostFacts
-from playbooks.checks.argv import number, options
+from playbooks.argv import number, options
 from playbooks.checks.base import Priority, skip
 from playbooks.finding import Finding, Status
 from playbooks.requirements import Requirements

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 from inventory.facts.base import is_known
 from inventory.facts.host import HostFacts
+from playbooks.argv import options
 from playbooks.checks import rdma_gdr
-from playbooks.checks.argv import options
 from playbooks.checks.base import Priority
 from playbooks.checks.devices import is_amd
 from playbooks.checks.interconnect import all2all

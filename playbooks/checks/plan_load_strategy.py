@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from inventory.facts.base import is_known
 from inventory.facts.host import FileSystem, HostFacts
-from playbooks.checks.argv import options
+from playbooks.argv import options
 from playbooks.checks.base import Priority, gb, skip
 from playbooks.checks.file_systems import Place, place_of
 from playbooks.finding import Finding, Status
@@ -33,8 +33,8 @@ def check(facts: HostFacts, needs: HostRequirements) -> Finding:
 
 
 def weights_bytes(needs: HostRequirements) -> int | None:
-    if needs.weights and needs.weights.files:
-        return sum(file.size for file in needs.weights.files)
+    if needs.weights and needs.weights.bytes is not None:
+        return needs.weights.bytes
     planned = [one.bytes_needed for one in needs.space if one.purpose == "weights" and one.bytes_needed]
     return planned[0] if planned else None
 

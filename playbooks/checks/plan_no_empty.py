@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from inventory.facts.host import HostFacts
-from playbooks.checks.argv import VALUED, is_option, long_name
+from playbooks.argv import VALUED, is_option, long_name
 from playbooks.checks.base import Priority, skip
 from playbooks.finding import Finding, Status
 from playbooks.requirements import HostRequirements

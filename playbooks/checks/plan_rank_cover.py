@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from itertools import groupby
 
 from inventory.facts.host import HostFacts
-from playbooks.checks.argv import options
+from playbooks.argv import options
 from playbooks.checks.base import Priority, ranges, skip
 from playbooks.finding import Finding, Status
 from playbooks.requirements import Requirements

@@ -40,6 +40,6 @@ def is_cold(facts: HostFacts) -> bool:
 
 def weights_bytes(one: HostRequirements, needs: Requirements) -> int:
     """Bytes of the checkpoint, by its manifest or by the memory that the recipe says it takes; 0 when unknown."""
-    if one.weights and one.weights.files:
-        return sum(file.size for file in one.weights.files)
+    if one.weights and one.weights.bytes is not None:
+        return one.weights.bytes
     return int((needs.model.vram_minimum_gb or 0) * 10**9)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 
 from inventory.facts.host import HostFacts
-from playbooks.checks.argv import options
+from playbooks.argv import options
 from playbooks.checks.base import Priority, by_value, skip
 from playbooks.finding import Finding, Status
 from playbooks.requirements import Requirements

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 
 from inventory.facts.host import HostFacts
-from playbooks.checks.argv import options
+from playbooks.argv import options
 from playbooks.checks.base import Priority, skip
 from playbooks.checks.version import before
 from playbooks.finding import Finding, Status

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from inventory.facts.host import HostFacts
 from playbooks.checks.base import Priority, skip
 from playbooks.checks.mounted import has, values
-from playbooks.checks.plan_mnnvl_env import RACKS, spans_trays
+from playbooks.checks.plan_mnnvl_env import spans_trays
 from playbooks.finding import Finding, Status
+from playbooks.racks import RACKS
 from playbooks.requirements import Requirements
 
 ID = "rt.flags"

@@ -3,7 +3,7 @@ from __future__ import annotations
 from inventory.facts.base import Unknown
 from inventory.facts.host import HostFacts
 from inventory.quoting import quote
-from playbooks.checks.argv import options
+from playbooks.argv import options
 from playbooks.checks.base import ON_HOST, Priority, skip
 from playbooks.checks.file_systems import Place, place_of
 from playbooks.checks.stored import missing_fact

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping
 
 from inventory.facts.base import Maybe, Unknown
 from inventory.quoting import quote, quote_all
+from playbooks.argv import number, options
 from playbooks.checks.active.base import Said, python_of
 from playbooks.checks.active.programs import CONNECT, LISTEN, MARK
-from playbooks.checks.argv import number, options
 from playbooks.checks.base import ON_HOST, Priority, skip
 from playbooks.finding import Finding, Status
 from playbooks.requirements import HostRequirements, Requirements

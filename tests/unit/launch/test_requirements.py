@@ -12,8 +12,9 @@ from launch.assemble import assemble
 from launch.catalogue import Catalogue
 from launch.decide import Decision, choose, decide
 from launch.engine import engines_of
-from launch.plan_parts import option, support_of, talks_mnnvl, talks_rdma
+from launch.plan_parts import support_of, talks_mnnvl, talks_rdma
 from launch.request import Request
+from playbooks.argv import options
 from playbooks.requirements import Requirements
 from tests.unit.launch import gangs
 
@@ -129,6 +130,6 @@ def test_the_word_for_a_hardware(told: dict[str, str], hardware: str, expected: 
 
 
 def test_an_option_of_a_recipe_is_read_in_both_spellings() -> None:
-    assert option(["--a", "1", "--b", "2"], "--b") == "2"
-    assert option(["--a", "1", "--b=3"], "--b") == "3"
-    assert option(["--a"], "--b") is None
+    assert options(["--a", "1", "--b", "2"]).get("--b") == "2"
+    assert options(["--a", "1", "--b=3"]).get("--b") == "3"
+    assert options(["--a"]).get("--b") is None

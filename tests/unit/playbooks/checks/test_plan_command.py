@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from playbooks.argv import VALUED, long_name, number, options
 from playbooks.checks import plan_literal, plan_load_strategy, plan_no_empty
-from playbooks.checks.argv import VALUED, long_name, number, options
 from playbooks.checks.version import before, release
 from playbooks.finding import Status
 from playbooks.requirements import ExpectedWeights, HostRequirements, WeightFile

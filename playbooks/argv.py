@@ -1,4 +1,4 @@
-"""The few options that checks read from a rendered command, by their long names. The option schema is `launch`'s."""
+"""The few options that plans and checks read from a rendered command, by their long names, without an option schema."""
 
 from __future__ import annotations
 
