@@ -50,7 +50,7 @@ class Cause:
         return "; ".join(texts[:SHOWN]) + (f"; and {left} more alike" if left > 0 else "")
 
     def lines(self) -> tuple[str, ...]:
-        """The cause in five lines: which check, what, why, and what to type."""
+        """The cause whole: which check, what, why, what to type and where to read on."""
         where = fold(self.hosts) or "the plan"
         return (
             f"{self.status.upper()} {self.check} ({self.priority}) on {where}",

@@ -24,7 +24,7 @@ from launch.reattach import jobs_finished
 from launch.supervise import read_state
 from launch.survey import survey
 from launch.watch import watch
-from launch.wheelhouses import supplied_engines
+from launch.wheelhouses import supplied
 from playbooks.apply import apply
 from playbooks.check import blocking, decided, run_checks
 from playbooks.checks.active import ACTIVE
@@ -68,7 +68,7 @@ def prepare(found: Found, request: Request, fleet: Fleet, report: Report) -> Pre
     with report.phase("Gather"):
         facts = _gathered(fleet)
     with report.phase("Place"):
-        assembly = _supplied(found, request, fleet, facts, report)
+        assembly = supplied(found, request, fleet, facts, report)
         report.reasons(assembly.decision.placement.reasons, assembly.gang.hosts)
         _say_memory(assembly, report)
     with report.phase("Check"):
@@ -177,13 +177,6 @@ def _gathered(fleet: Fleet) -> dict[str, HostFacts]:
 def _assembled(found: Found, request: Request, hosts: Sequence[Host], facts: Mapping[str, HostFacts]) -> Assembly:
     one = launched(found, request, hosts, facts)
     return assemble(one.decision, one.name, one.choice.hosts, facts, one.engines, os.environ)
-
-
-def _supplied(found: Found, request: Request, fleet: Fleet, facts: Mapping[str, HostFacts], report: Report) -> Assembly:
-    """The same, with what hosts without a way out are given from here."""
-    one = launched(found, request, tuple(fleet.hosts.values()), facts)
-    engines = supplied_engines(one, fleet, facts, report)
-    return assemble(one.decision, one.name, one.choice.hosts, facts, engines, os.environ)
 
 
 def _checked(

@@ -6,7 +6,6 @@ the run ends there, or restarts the hosts in turn where it was told to, plans an
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -159,14 +158,10 @@ def _assembly(wish: Wish, fleet: Fleet, facts: Mapping[str, HostFacts], report: 
     """The launch that the model would be on these hosts; None: no model was given."""
     if wish.model is None:
         return None
-    from launch.assemble import assemble
-    from launch.outline import launched
-    from launch.wheelhouses import supplied_engines
+    from launch.wheelhouses import supplied
 
     found, request = wish.model
-    one = launched(found, request, tuple(fleet.hosts.values()), facts)
-    engines = supplied_engines(one, fleet, facts, report)
-    return assemble(one.decision, one.name, one.choice.hosts, facts, engines, os.environ)
+    return supplied(found, request, fleet, facts, report)
 
 
 def _steps(

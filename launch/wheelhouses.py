@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from inventory.errors import BringupError, CheckFailed, raise_all
 from inventory.quoting import quote
+from launch.assemble import assemble
 from launch.images import with_images
 from launch.offline import cargo_of, is_installed, pins_of, target_of, wanted_of, with_wheelhouse
+from launch.outline import launched
 from playbooks.web import Web
 from playbooks.wheelhouse.control import own_indexes
 from playbooks.wheelhouse.index import Index
@@ -21,9 +24,12 @@ if TYPE_CHECKING:
     from inventory.fleet import Fleet
     from inventory.schema import Host
     from inventory.transport.base import Transport
+    from launch.assemble import Assembly
+    from launch.catalogue import Found
     from launch.engine import Engine
     from launch.outline import Outline
     from launch.report import Report
+    from launch.request import Request
     from playbooks.cargo import CargoFile
     from playbooks.environments import EnvironmentDefinition
     from playbooks.wheelhouse.target import Target
@@ -70,6 +76,13 @@ else
   echo 'unknown'
 fi
 """
+
+
+def supplied(found: Found, request: Request, fleet: Fleet, facts: Mapping[str, HostFacts], report: Report) -> Assembly:
+    """The launch on these hosts, with what those without a way out are given from here."""
+    one = launched(found, request, tuple(fleet.hosts.values()), facts)
+    engines = supplied_engines(one, fleet, facts, report)
+    return assemble(one.decision, one.name, one.choice.hosts, facts, engines, os.environ)
 
 
 def supplied_engines(
