@@ -8,9 +8,8 @@ from dataclasses import dataclass
 
 from inventory.ranges import fold
 from playbooks.check import KNOWN
-from playbooks.finding import Finding, Status
+from playbooks.finding import GRAVEST_FIRST, Finding, Status
 
-GRAVEST_FIRST = (Status.FAIL, Status.UNKNOWN, Status.WARN, Status.SKIP, Status.PASS)
 SHOWN = 3
 """Observations of one cause that are shown; the others are counted."""
 

@@ -15,7 +15,7 @@ from inventory.facts.base import is_known
 from launch.addresses import address_of
 from launch.hardware import CPU, profile_of
 from playbooks.checks import CHECKS
-from playbooks.finding import Finding, Status
+from playbooks.finding import BLOCKING, GRAVEST_FIRST, Finding, Status
 from playbooks.racks import RACKS
 from playbooks.requirements import HostRequirements, Processes, Requirements, Space
 
@@ -68,10 +68,6 @@ class Descent:
         return next((one.title for one, status in zip(LAYERS, self.layers, strict=True) if status in BLOCKING), "")
 
 
-BLOCKING = (Status.FAIL, Status.UNKNOWN)
-_GRAVITY = (Status.SKIP, Status.PASS, Status.WARN, Status.UNKNOWN, Status.FAIL)
-
-
 def layer_of(check: str) -> int | None:
     """The number of the layer that a check belongs to; None: it is about a launch."""
     named = next((at for at, layer in enumerate(LAYERS) if check in layer.checks), None)
@@ -98,11 +94,11 @@ def descend(hosts: Sequence[str], findings: Collection[Finding]) -> tuple[tuple[
 def _of_host(host: str, findings: Sequence[Finding]) -> Descent:
     reached: list[Status | None] = []
     for at in range(len(LAYERS)):
-        if reached and reached[-1] in (*BLOCKING, None):
+        if reached and (reached[-1] is None or reached[-1] in BLOCKING):
             reached.append(None)
             continue
         told = [one.status for one in findings if layer_of(one.check) == at]
-        reached.append(max(told, key=_GRAVITY.index, default=Status.SKIP))
+        reached.append(min(told, key=GRAVEST_FIRST.index, default=Status.SKIP))
     return Descent(host, tuple(reached))
 
 

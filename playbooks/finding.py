@@ -14,6 +14,10 @@ class Status(StrEnum):
     SKIP = "skip"
 
 
+GRAVEST_FIRST = (Status.FAIL, Status.UNKNOWN, Status.WARN, Status.PASS, Status.SKIP)
+BLOCKING = frozenset({Status.FAIL, Status.UNKNOWN})
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """What one check says of one host (`host` empty: of the gang or the plan).
@@ -36,4 +40,4 @@ class Finding:
 
     @property
     def blocks(self) -> bool:
-        return self.status in {Status.FAIL, Status.UNKNOWN}
+        return self.status in BLOCKING

@@ -54,17 +54,6 @@ def skip(check: str, host: str, reason: str) -> Finding:
     return Finding(check, Status.SKIP, host, reason)
 
 
-def planned_gpus(check: str, facts: HostFacts, needs: HostRequirements) -> tuple[Gpu, ...] | Finding:
-    """The devices that the plan uses (all, where it tells nothing of this host), or why there is nothing to compare."""
-    if not needs.gpus and needs.processes.total:
-        return skip(check, facts.host, "the plan uses no GPU here")
-    if not is_known(facts.gpus):
-        look = f"{ON_HOST}sudo dmesg | grep -iE 'nvrm|amdgpu' | tail -20"
-        return unread(check, facts.host, facts.gpus, "the GPUs of the plan can be read", look)
-    found = tuple(gpu for gpu in facts.gpus.devices if gpu.index in needs.gpus or not needs.gpus)
-    return found or skip(check, facts.host, "none of the planned GPUs is there: see gpu.count")
-
-
 def gpu_memory(gpu: Gpu, facts: HostFacts) -> int | None:
     """Bytes of `gpu`; where memory is unified, the host's. None: not known."""
     if gpu.memory_bytes is not None:

@@ -7,7 +7,7 @@ from typing import Literal
 
 from inventory.facts.base import is_known
 from inventory.facts.host import Gpu, Gpus, HostFacts
-from playbooks.checks.base import skip
+from playbooks.checks.base import ON_HOST, skip, unread
 from playbooks.finding import Finding
 from playbooks.requirements import HostRequirements, Requirements
 
@@ -26,6 +26,16 @@ def planned(facts: HostFacts, needs: HostRequirements) -> tuple[Gpu, ...]:
     if not is_known(facts.gpus) or plans_no_gpu(needs):
         return ()
     return tuple(gpu for gpu in facts.gpus.devices if gpu.index in needs.gpus or not needs.gpus)
+
+
+def planned_gpus(check: str, facts: HostFacts, needs: HostRequirements) -> tuple[Gpu, ...] | Finding:
+    """The devices that the plan uses (all, where it tells nothing of this host), or why there is nothing to compare."""
+    if plans_no_gpu(needs):
+        return skip(check, facts.host, "the plan uses no GPU here")
+    if not is_known(facts.gpus):
+        look = f"{ON_HOST}sudo dmesg | grep -iE 'nvrm|amdgpu' | tail -20"
+        return unread(check, facts.host, facts.gpus, "the GPUs of the plan can be read", look)
+    return planned(facts, needs) or skip(check, facts.host, "none of the planned GPUs is there: see gpu.count")
 
 
 def nvidia_gpus(check: str, facts: HostFacts, needs: HostRequirements) -> tuple[Gpu, ...] | Finding:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from inventory.facts.base import is_known
 from inventory.facts.host import Gpu, HostFacts
-from playbooks.checks.base import ON_HOST, Priority, gib, gpu_memory, planned_gpus, skip
+from playbooks.checks.base import ON_HOST, Priority, gib, gpu_memory, skip
+from playbooks.checks.devices import planned_gpus
 from playbooks.finding import Finding, Status
 from playbooks.requirements import HostRequirements
 

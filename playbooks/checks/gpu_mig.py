@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 from inventory.facts.host import HostFacts
-from playbooks.checks.base import Priority, planned_gpus, ranges
+from playbooks.checks.base import Priority, ranges
+from playbooks.checks.devices import planned_gpus
 from playbooks.finding import Finding, Status
 from playbooks.requirements import HostRequirements
 

@@ -4,7 +4,8 @@ import re
 
 from inventory.facts.host import HostFacts
 from inventory.quoting import quote
-from playbooks.checks.base import Priority, planned_gpus, skip
+from playbooks.checks.base import Priority, skip
+from playbooks.checks.devices import planned_gpus
 from playbooks.finding import Finding, Status
 from playbooks.requirements import HostRequirements
 

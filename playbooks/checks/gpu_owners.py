@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 
 from inventory.facts.base import is_known
 from inventory.facts.host import GpuProcess, HostFacts, Process
-from playbooks.checks.base import ON_HOST, Priority, planned_gpus
+from playbooks.checks.base import ON_HOST, Priority
+from playbooks.checks.devices import planned_gpus
 from playbooks.finding import Finding, Status
 from playbooks.requirements import HostRequirements
 

@@ -3,7 +3,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from inventory.facts.host import HostFacts
-from playbooks.checks.base import ON_HOST, Priority, gb, gib, gpu_memory, planned_gpus, skip
+from playbooks.checks.base import ON_HOST, Priority, gb, gib, gpu_memory, skip
+from playbooks.checks.devices import planned_gpus
 from playbooks.finding import Finding, Status
 from playbooks.requirements import HostRequirements, MemoryForecast, Requirements
 

@@ -12,7 +12,7 @@ from inventory.errors import BadInput, Several
 from inventory.schema import Host, Inventory
 from inventory.sshconfig import effective
 from playbooks.check import run_checks, unreachable_findings
-from playbooks.finding import Finding, Status
+from playbooks.finding import GRAVEST_FIRST, Finding
 from tests.cases import tried
 from tests.cases.case import Case
 from tests.cases.readers.hosts import unframed
@@ -61,8 +61,7 @@ def _check(case: Case, expected: Expected) -> Iterator[str]:
 
 
 def _gravest(findings: Sequence[Finding]) -> Finding:
-    order = (Status.SKIP, Status.PASS, Status.WARN, Status.UNKNOWN, Status.FAIL)
-    return max(findings, key=lambda one: order.index(one.status))
+    return min(findings, key=lambda one: GRAVEST_FIRST.index(one.status))
 
 
 def _refused(case: Case, expected: Expected) -> Iterator[str]:
