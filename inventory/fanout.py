@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import random
 import threading
-from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import ExitStack, contextmanager
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, TypeVar
 
 from inventory.errors import BringupError, HostUnreachable
+from inventory.quoting import quote
 from inventory.transport.connect import choose
 from inventory.transport.exchange import connection_lost
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from inventory.schema import Host
     from inventory.transport.base import Transport
@@ -65,6 +66,13 @@ class Logins:
     def closed(self) -> bool:
         return self._closed.is_set()
 
+    def give_up(self, name: str) -> None:
+        """End the login of a host for good: whatever waits for it fails, and so does what asks it later."""
+        with self._lock:
+            transport = self._transports.get(name)
+        if transport is not None:
+            transport.close()
+
     def close(self) -> None:
         self._closed.set()
         with self._lock:
@@ -105,18 +113,20 @@ def fan_out(
     logins: Logins | None = None,
     limit: int = LIMIT,
     on_result: Callable[[str, T | BringupError], None] | None = None,
+    within_s: float | None = None,
 ) -> dict[str, T | BringupError]:
     """What `function` returned for each host, or the `BringupError` of its login or its work; in the order of `hosts`.
 
     `logins` are kept open; without them every host is logged in to and closed again. `on_result` is called in this
-    thread for each host as it ends. Ctrl-C, and an error that is a bug, close all connections and are raised at once.
+    thread for each host as it ends. A host that has not ended after `within_s` seconds is given up, also for what is
+    asked later by these logins. Ctrl-C, and an error that is a bug, close all connections and are raised at once.
     """
     shared = logins or Logins()
     results: dict[str, T | BringupError] = {}
     pool = ThreadPoolExecutor(max(1, min(limit, len(hosts))), thread_name_prefix="host")
     try:
         futures = {pool.submit(_one, shared, host, function): host.name for host in hosts}
-        for future in as_completed(futures):
+        for future in _ended(futures, within_s):
             results[futures[future]] = future.result()
             if on_result:
                 on_result(futures[future], results[futures[future]])
@@ -124,7 +134,11 @@ def fan_out(
         pool.shutdown(wait=False, cancel_futures=True)
         shared.close()
         raise
-    pool.shutdown()
+    late = [name for name in futures.values() if name not in results]
+    for name in late:
+        results[name] = _too_slow(name, within_s)
+        shared.give_up(name)
+    pool.shutdown(wait=not late, cancel_futures=True)
     if logins is None:
         shared.close()
     return {host.name: results[host.name] for host in hosts}
@@ -136,3 +150,20 @@ def _one(logins: Logins, host: Host, function: Callable[[Transport], T]) -> T | 
     except BringupError as error:
         error.host = error.host or host.name
         return error
+
+
+def _ended(futures: Iterable[Future[T | BringupError]], within_s: float | None) -> Iterator[Future[T | BringupError]]:
+    """Each as it ends, no more after `within_s` seconds."""
+    with suppress(TimeoutError):
+        yield from as_completed(futures, within_s)
+
+
+def _too_slow(host: str, within_s: float | None) -> HostUnreachable:
+    return HostUnreachable(
+        "the host did not finish its answer in time: its state is unknown",
+        id="host-slow",
+        observed=f"no answer within {within_s:g} s" if within_s else "no answer",
+        required="an answer within the deadline",
+        next_command=f"invoke probe --hosts {quote(host)}",
+        host=host,
+    )

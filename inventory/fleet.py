@@ -45,13 +45,18 @@ class Fleet:
         self.hosts |= {host.name: host for host in hosts}
 
     def each(
-        self, function: Callable[[Transport], T], names: Sequence[str] | None = None
+        self,
+        function: Callable[[Transport], T],
+        names: Sequence[str] | None = None,
+        *,
+        within_s: float | None = None,
     ) -> dict[str, T | BringupError]:
         """Run `function` on every host, or on `names`, at once; a host's error is its result.
 
+        `within_s`: a host that takes longer is given up, for all that is asked of this fleet later too.
         Ctrl-C ends all logins. What must still be done then, such as giving locks back, logs in anew.
         """
         if self._logins.closed:
             self._logins = Logins()
         chosen = [self.hosts[name] for name in (self.hosts if names is None else names)]
-        return fan_out(chosen, function, logins=self._logins)
+        return fan_out(chosen, function, logins=self._logins, within_s=within_s)

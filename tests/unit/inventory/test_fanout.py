@@ -187,3 +187,35 @@ def test_a_slow_host_does_not_delay_what_others_tell(doors: Callable[..., dict[s
     fan_out(hosts(3), one, on_result=lambda host, _: told.update({host: time.monotonic() - started}))
     assert max(told["tray1"], told["tray2"]) < told["tray0"]
     assert told["tray0"] >= 2
+
+
+def test_a_host_that_is_late_is_given_up_and_the_others_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = {name: Door(name, 0, "") for name in ("quick", "stuck")}
+    monkeypatch.setattr(fanout, "choose", lambda host: made[host.name])
+    logins, released = Logins(), threading.Event()
+
+    def work(transport: Transport) -> str:
+        if transport.host == "stuck":
+            released.wait(20)
+        return transport.host
+
+    began = time.monotonic()
+    told = fan_out([Host(name=name, address="h") for name in made], work, logins=logins, within_s=0.5)
+    assert time.monotonic() - began < 5
+    assert told["quick"] == "quick"
+    late = told["stuck"]
+    assert isinstance(late, HostUnreachable)
+    assert late.id == "host-slow"
+    assert made["stuck"].closed, "nothing that waits for it goes on for ever"
+    assert not made["quick"].closed
+    released.set()
+
+
+def test_a_time_out_inside_the_work_is_a_bug_and_no_late_host(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fanout, "choose", lambda host: Door(host.name, 0, ""))
+
+    def work(_: Transport) -> str:
+        raise TimeoutError("a bug")
+
+    with pytest.raises(TimeoutError, match="a bug"):
+        fan_out([Host(name="one", address="h")], work, within_s=5)
