@@ -21,6 +21,7 @@ from inventory.facts.gpu.none import read_gpus
 from inventory.facts.gpu.nvidia_driver import read_arguments, read_driver
 from inventory.facts.gpu.nvidia_services import read_fabric
 from inventory.facts.gpu.nvlink import read_nvlink_errors
+from inventory.facts.gpu.pci import read_bus_gpus
 from inventory.facts.gpu.xid import read_xids
 from inventory.facts.host import HostFacts
 from inventory.facts.limits import read_huge_pages, read_limits
@@ -107,6 +108,7 @@ def read_answers(
         nccl=attempt(read_nccl, answers),
         bridges=attempt(read_bridges, answers),
         boot_arguments=attempt(read_arguments, answers),
+        bus_gpus=attempt(read_bus_gpus, answers),
     )
 
 

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 
 from inventory.facts.answers import Answers
 from inventory.facts.base import Maybe, Unknown
+from inventory.facts.host import BusGpu
 from inventory.facts.lspci import parse_lspci
 
 NVIDIA, AMD = 0x10DE, 0x1002
+VENDORS = {NVIDIA: "nvidia", AMD: "amd"}
 SWITCH_CLASS = 0x0680
 ADDRESS = re.compile(r"(?:([0-9a-fA-F]{4,8}):)?([0-9a-fA-F]{1,2}):([0-9a-fA-F]{1,2})\.([0-7])")
 # VGA, 3D and display controllers, and AMD Instinct's "processing accelerator". NVIDIA's switches are 06xx.
@@ -88,3 +90,14 @@ def switches_of(devices: Iterable[PciDevice]) -> int:
 def gpus_of(vendor: int, devices: Iterable[PciDevice]) -> tuple[PciDevice, ...]:
     """The vendor's GPUs (the script left virtual functions out)."""
     return tuple(one for one in devices if one.is_gpu and one.vendor == vendor)
+
+
+def read_bus_gpus(answers: Answers) -> Maybe[tuple[BusGpu, ...]]:
+    pci = read_pci(answers)
+    if isinstance(pci, Unknown):
+        return pci
+    return tuple(
+        BusGpu(one.address, VENDORS[one.vendor], f"{one.device:04x}")
+        for one in pci
+        if one.is_gpu and one.vendor in VENDORS
+    )

@@ -24,6 +24,7 @@ from inventory.facts.host.driver import (
 from inventory.facts.host.gpu import (
     NEAREST_FIRST,
     NO_HEALTH,
+    BusGpu,
     Fabric,
     Gpu,
     GpuHealth,
@@ -87,6 +88,7 @@ __all__ = (
     "NO_HEALTH",
     "Block",
     "Bridge",
+    "BusGpu",
     "Busy",
     "Caches",
     "Container",
@@ -208,6 +210,7 @@ class HostFacts:
     nccl: Maybe[tuple[Nccl, ...]] = NOT_ASKED
     bridges: Maybe[tuple[Bridge, ...]] = NOT_ASKED  # above GPUs
     boot_arguments: Maybe[str] = NOT_ASKED  # of the running kernel
+    bus_gpus: Maybe[tuple[BusGpu, ...]] = NOT_ASKED  # of NVIDIA and AMD, with a driver or without
 
     def file_system(self, path: str) -> Maybe[FileSystem]:
         """What `path` lies on; `path` must have been asked for. One on a server that hangs is unknown alone."""

@@ -69,6 +69,15 @@ class Gpu:
 
 
 @dataclass(frozen=True, slots=True)
+class BusGpu:
+    """A GPU as the PCI bus has it: there whether a driver is loaded or not."""
+
+    address: str  # lower case, 8-digit domain: 00000008:01:00.0
+    vendor: str  # nvidia, amd
+    device: str  # its number there, four hexadecimal digits: 2941
+
+
+@dataclass(frozen=True, slots=True)
 class Link:
     """How far it is from a GPU to another, or to a NIC, in the words of the vendor's tool.
 
