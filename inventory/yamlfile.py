@@ -1,4 +1,4 @@
-"""The only reader of YAML: files of operators and of the project, and foreign ones as plain data.
+"""The only reader and writer of YAML: files of operators and of the project, and foreign ones as plain data.
 
 Data only: no tags, every key once, bounded in size, depth and aliases. Of the traps of YAML 1.1, `022` (octal) and
 `1:30` (sexagesimal) stay text here and `1e-5` is a number; `no`, `on` and the like are booleans as elsewhere, and
@@ -52,6 +52,11 @@ def read_plain(path: Path, *, keep_tags: bool = False) -> object:
     `keep_tags`: values with a tag become `Tagged` instead of an error.
     """
     return load(path, keep_tags=keep_tags).checked().data
+
+
+def written(data: object) -> str:
+    """YAML of plain data, for the files of other tools: keys in their order, quoted what could be read otherwise."""
+    return str(yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=1000))
 
 
 def load(path: Path, *, keep_tags: bool = False) -> Document:

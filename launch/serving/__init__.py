@@ -1,0 +1,1 @@
+"""What surrounds a deployment that serves: its metrics, its clients, adapters that come and go, its benchmarks."""
