@@ -6,13 +6,14 @@ reboot does not even leave a trace in a journal. The same `command.sh` and the s
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import inventory.facts
 from inventory.errors import BadInput
+from inventory.facts.gather import piece
 from inventory.quoting import quote, quote_all
 from launch.cache_lines import Actual, kept, of_lines
 from launch.generation import Generation, read_generation
@@ -46,7 +47,8 @@ class Look:
 class Told:
     """What a host says of one deployment. `generation` is None when its record cannot be read.
 
-    `caches`: what its engines logged of their KV caches; none before they were ready.
+    `caches`: what its engines logged of their KV caches; none before they were ready. `pid`, `restarts` and
+    `exit_status` are those of the main process, as far as its supervisor knows.
     """
 
     name: str
@@ -54,13 +56,16 @@ class Told:
     log_age_s: int | None
     generation: Generation | None
     caches: tuple[Actual, ...] = ()
+    pid: int | None = None
+    restarts: int | None = None
+    exit_status: int | None = None
 
 
 @cache
 def functions() -> str:
     """The shell functions that every script here begins with."""
-    facts = Path(inventory.facts.__path__[0]) / "sh" / "deployment_processes.sh"
-    return facts.read_text() + (Path(__file__).parent / "programs" / "supervise.sh").read_text()
+    own = (Path(__file__).parent / "programs" / "supervise.sh").read_text(encoding="utf-8")
+    return piece("sh/deployment_processes") + piece("gpu/now") + own
 
 
 def state_step(name: str, generation: str, *, state_dir: str, phase: Phase, deadline_s: float) -> Step:
@@ -117,10 +122,18 @@ def read_told(answer: str, host: str) -> tuple[Told, ...]:
             log_age_s=int(age) if age.isdecimal() else None,
             generation=_generation_or_none(record, host),
             caches=of_lines(caches.split("\t")),
+            **_main(main),
         )
-        for name, state, age, record, caches in zip(*(lines[i::5] for i in range(5)), strict=False)
+        for name, state, age, record, caches, main in zip(*(lines[i::6] for i in range(6)), strict=False)
         if name
     )
+
+
+def _main(text: str) -> dict[str, int]:
+    """The numbers that the supervisor knows of the main process."""
+    named = {"pid": "pid", "restarts": "restarts", "exit": "exit_status"}
+    pairs = (part.partition("=") for part in text.split())
+    return {named[key]: int(value) for key, _, value in pairs if key in named and re.fullmatch(r"[0-9]{1,9}", value)}
 
 
 def _generation_or_none(record: str, host: str) -> Generation | None:

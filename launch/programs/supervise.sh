@@ -81,7 +81,11 @@ wait_until_gone() {
 }
 
 # stop_deployment NAME SECONDS: TERM to the main process and that long for its drain; what it leaves is swept.
+# Remembers what they had, for what_is_left.
 stop_deployment() {
+    sp_before=$(all_processes "$1")
+    # shellcheck disable=SC2086  # pids
+    sp_shared=$(shared_memory_of $sp_before; cat "$state_dir/deployments/$1"/*/shared-memory 2>/dev/null)
     if has_unit "$1"; then
         as_root systemctl stop "bringup-$1.service"
     else
@@ -91,6 +95,29 @@ stop_deployment() {
     wait_until_gone "$1" 3 || sweep "$1" KILL
     wait_until_gone "$1" 5 || :
     rm -f "$state_dir/deployments/$1"/*/record
+    free_shared_memory "$1"
+}
+
+# shared_memory_of PID...: the files in /dev/shm that these processes have mapped or open, each once.
+shared_memory_of() {
+    for sm_pid in "$@"; do
+        sed -n 's,.* \(/dev/shm/[^ ]*\)$,\1,p' "/proc/$sm_pid/maps" 2>/dev/null
+        find "/proc/$sm_pid/fd" -lname '/dev/shm/*' -exec readlink {} \; 2>/dev/null | grep -v ' (deleted)$'
+    done | sort -u
+}
+
+# is_mapped FILE: whether any process has it mapped or open.
+is_mapped() {
+    grep -q -s -F -- " $1" /proc/[0-9]*/maps || [ -n "$(find /proc/[0-9]*/fd -lname "$1" 2>/dev/null | head -n 1)" ]
+}
+
+# free_shared_memory: remove what ranks that are gone left in memory; what anybody else has open is not ours alone.
+free_shared_memory() {
+    for fs_file in $sp_shared; do
+        case $fs_file in */../* | */./*) continue ;; /dev/shm/?*) ;; *) continue ;; esac
+        [ ! -f "$fs_file" ] || is_mapped "$fs_file" || rm -f -- "$fs_file"
+    done
+    rm -f "$state_dir/deployments/$1"/*/shared-memory
 }
 
 terminate_main() {
@@ -114,7 +141,14 @@ what_is_left() {
     wl_name=$1
     shift
     for wl_pid in $(all_processes "$wl_name"); do
-        printf 'process %s: %s\n' "$wl_pid" "$(tr '\0' ' ' <"/proc/$wl_pid/cmdline" 2>/dev/null | cut -c 1-120)"
+        wl_letter=$(sed 's/.*) \(.\).*/\1/' "/proc/$wl_pid/stat" 2>/dev/null)
+        [ "$wl_letter" != D ] || wl_letter='D, waiting in the kernel for a device'
+        printf 'process %s (%s): %s\n' "$wl_pid" "$wl_letter" \
+            "$(tr '\0' ' ' <"/proc/$wl_pid/cmdline" 2>/dev/null | cut -c 1-120)"
+    done
+    gpus_still_held "$wl_name"
+    for wl_file in ${sp_shared:-}; do
+        [ ! -e "$wl_file" ] || is_mapped "$wl_file" || printf 'shared memory %s\n' "$wl_file"
     done
     if has_unit "$wl_name" && systemctl is-active --quiet "bringup-$wl_name.service"; then
         printf 'unit bringup-%s.service is active\n' "$wl_name"
@@ -125,6 +159,19 @@ what_is_left() {
             printf 'port %s is still listened on, by process %s: %s\n' "$wl_port" "${wl_pid:-that cannot be seen}" \
                 "$(tr '\0' ' ' <"/proc/${wl_pid:-none}/cmdline" 2>/dev/null | cut -c 1-120)"
         fi
+    done
+}
+
+# gpus_still_held NAME: a line for each process of ours that a GPU's driver still shows, also one that is gone otherwise.
+gpus_still_held() {
+    if ! gs_owners=$(gpu_processes); then
+        printf 'a GPU driver that does not answer: it is unknown whether GPUs are free\n'
+        return
+    fi
+    [ -n "$gs_owners" ] || return 0
+    gs_ours=" $(printf '%s\n%s' "${sp_before:-}" "$(all_processes "$1")" | tr '\n' ' ') "
+    printf '%s\n' "$gs_owners" | while read -r gs_pid gs_gpu; do
+        case $gs_ours in *" $gs_pid "*) printf 'GPU %s is held by process %s\n' "$gs_gpu" "$gs_pid" ;; esac
     done
 }
 
@@ -149,15 +196,30 @@ look() {
     [ "$lk_size" -le "$2" ] || tail -c "+$(($2 + 1))" "$lk_log" | head -c "$3"
 }
 
-# keep_cache_lines NAME LINE...: what the engines of this host logged of their KV cache, beside their log, which grows.
+# keep_cache_lines NAME LINE...: what the engines of this host logged of their KV cache, beside their log, which grows;
+# and which shared memory they have, so that a stop after their death still finds it.
 keep_cache_lines() {
     kc_dir=$state_dir/deployments/$1/current
+    # shellcheck disable=SC2046  # pids
+    shared_memory_of $(all_processes "$1") >"$kc_dir/shared-memory"
     shift
     printf '%s\n' "$@" >"$kc_dir/kv-cache.partial" && mv -f "$kc_dir/kv-cache.partial" "$kc_dir/kv-cache"
 }
 
-# tell_deployments: for each deployment of this host five lines: its name, its state, the age in seconds of its log's last
-# line (- without a log), its generation.json (one line), what its engines logged of their KV cache (tabs between them).
+# main_told NAME: `pid=N restarts=N exit=N` of the main process, as far as somebody knows.
+main_told() {
+    if has_unit "$1"; then
+        systemctl show "bringup-$1.service" -p MainPID,NRestarts,ExecMainStatus 2>/dev/null |
+            sed -n 's/^MainPID=/pid=/p; s/^NRestarts=/restarts=/p; s/^ExecMainStatus=/exit=/p' | tr '\n' ' '
+    else
+        printf 'pid=%s' "$(main_process "$state_dir/deployments/$1/current/record")"
+    fi
+    printf '\n'
+}
+
+# tell_deployments: for each deployment of this host six lines: its name, its state, the age in seconds of its log's last
+# line (- without a log), its generation.json (one line), what its engines logged of their KV cache (tabs between them),
+# what main_told says.
 tell_deployments() {
     for td_link in "$state_dir/deployments"/*/current; do
         [ -L "$td_link" ] || continue
@@ -165,8 +227,49 @@ tell_deployments() {
         td_name=${td_name##*/}
         td_age=-
         if [ -e "$td_link/log" ]; then td_age=$(($(date +%s) - $(stat -c %Y "$td_link/log"))); fi
-        printf '%s\n%s\n%s\n%s\n%s\n' "$td_name" "$(deployment_state "$td_name")" "$td_age" \
+        printf '%s\n%s\n%s\n%s\n%s\n%s\n' "$td_name" "$(deployment_state "$td_name")" "$td_age" \
             "$(head -n 1 "$td_link/generation.json" 2>/dev/null)" \
-            "$(head -n 64 "$td_link/kv-cache" 2>/dev/null | tr '\n' '\t')"
+            "$(head -n 64 "$td_link/kv-cache" 2>/dev/null | tr '\n' '\t')" "$(main_told "$td_name")"
     done
+}
+
+# keep_history NAME JSON: one line in the deployment's history: what was done, and on what ground (kernel, boot, driver).
+keep_history() {
+    kh_file=$state_dir/deployments/$1/history
+    [ -d "${kh_file%/*}" ] || return 0
+    read -r kh_boot </proc/sys/kernel/random/boot_id
+    printf '%s\t%s\t%s\t%s\n' "$2" "$(uname -r)" "$kh_boot" "$(gpu_driver)" >>"$kh_file"
+    [ "$(wc -l <"$kh_file")" -le 400 ] || { tail -n 200 "$kh_file" >"$kh_file.new" && mv -f "$kh_file.new" "$kh_file"; }
+}
+
+# tell_history NAME: the last lines of its history, then a line with the ground of now in the same form.
+tell_history() {
+    tail -n 200 "$state_dir/deployments/$1/history" 2>/dev/null
+    read -r th_boot </proc/sys/kernel/random/boot_id
+    printf 'now\t%s\t%s\t%s\n' "$(uname -r)" "$th_boot" "$(gpu_driver)"
+}
+
+# tell_generations NAME: for each generation that is stored here, the current one first, its generation.json (one line).
+tell_generations() {
+    tg_dir=$state_dir/deployments/$1
+    tg_current=$(readlink "$tg_dir/current" 2>/dev/null)
+    for tg_one in "$tg_current" $(cd "$tg_dir" 2>/dev/null && ls -t); do
+        if [ -z "$tg_one" ] || [ -L "$tg_dir/$tg_one" ] || [ ! -f "$tg_dir/$tg_one/generation.json" ]; then continue; fi
+        if [ "$tg_one" = "$tg_current" ] && [ -n "${tg_first:-}" ]; then continue; fi
+        tg_first=told
+        head -n 1 "$tg_dir/$tg_one/generation.json"
+    done
+}
+
+# switch_generation NAME GENERATION: make a stored generation the current one: what it starts from is what it ran.
+switch_generation() {
+    sg_dir=$state_dir/deployments/$1
+    [ -x "$sg_dir/$2/command.sh" ] || [ -f "$sg_dir/$2/command.sh" ] || {
+        printf 'there is no %s/command.sh\n' "$sg_dir/$2" >&2
+        return 1
+    }
+    ln -sfn "$2" "$sg_dir/current.new" && mv -fT "$sg_dir/current.new" "$sg_dir/current" || return 1
+    if [ -f "$sg_dir/$2/unit.service" ] && [ -d /run/systemd/system ]; then
+        as_root install -m 0644 "$sg_dir/$2/unit.service" "/etc/systemd/system/bringup-$1.service"
+    fi
 }

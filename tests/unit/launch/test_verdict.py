@@ -99,8 +99,9 @@ def test_a_record_that_is_not_ours_is_refused(line: str) -> None:
 
 def test_what_hosts_tell_is_read() -> None:
     cache = "INFO GPU KV cache size: 65,536 tokens, Maximum concurrency for 512 tokens per request: 128.00x"
-    text = f"trial\ng1 running\n12\n{GANG.to_line('tray1')}{cache}\tnoise\t\nother\nabsent\n-\n\n\n"
+    text = f"trial\ng1 running\n12\n{GANG.to_line('tray1')}{cache}\tnoise\t\npid=7 exit=x\nother\nabsent\n-\n\n\n\n"
     one, other = read_told(text, "tray1")
+    assert (one.pid, one.restarts, one.exit_status) == (7, None, None)
     assert (one.name, one.ranks, one.log_age_s, one.generation) == ("trial", RankState("g1", "running"), 12, GANG)
     assert [(seen.tokens, seen.context, seen.concurrency) for seen in one.caches] == [(65536, 512, 128.0)]
     assert (other.ranks.state, other.log_age_s, other.generation, other.caches) == ("absent", None, None, ())
