@@ -47,13 +47,19 @@ def api_key(value: str, name: str) -> ApiKey | None:
     """
     if not value:
         return None
-    path = _kept(name) if value == GENERATE else Path(value).expanduser()
+    path = _generated(name) if value == GENERATE else Path(value).expanduser()
     if value == GENERATE:
         _generate(path)
     return ApiKey(Secret(_read(path)), str(path))
 
 
-def _kept(name: str) -> Path:
+def kept_key(name: str) -> Path | None:
+    """The file of the key that was generated for the deployment `name`; None when this machine has none."""
+    path = _generated(name)
+    return path if path.exists() else None
+
+
+def _generated(name: str) -> Path:
     base = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
     return Path(base) / "bringup" / "api-keys" / name
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from inventory.errors import BringupError
+from inventory.errors import BringupError, NotServing, raise_all
 from inventory.quoting import quote, quote_all
 from launch.planned.wanted import KEY_FILE
 from playbooks.layout import Layout
@@ -71,6 +71,23 @@ def ask(
     outcomes = fleet.each(one, [member.host for member in asked])
     lost = {host: outcome for host, outcome in outcomes.items() if isinstance(outcome, BringupError)}
     return tuple(reply for found in outcomes.values() if not isinstance(found, BringupError) for reply in found), lost
+
+
+def every_reply(asked: tuple[tuple[Reply, ...], dict[str, BringupError]], gang: Generation) -> tuple[Reply, ...]:
+    """The replies, when all came. Raises for a host that could not be asked and for an endpoint that refused."""
+    replies, lost = asked
+    raise_all(list(lost.values()))
+    failed = next((one for one in replies if not one.ok), None)
+    if failed:
+        raise NotServing(
+            "an endpoint does not answer",
+            id="endpoint-silent",
+            observed=f"{failed.url}: {failed.said}",
+            required="an answer of every public endpoint",
+            next_command=f"invoke status {gang.flags}",
+            host=failed.host,
+        )
+    return replies
 
 
 def ask_script(

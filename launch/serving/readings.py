@@ -108,6 +108,8 @@ def loads(before: Sequence[Reading], after: Sequence[Reading], seconds: float) -
     """The load of every engine that both looks saw, and of all together as the last."""
     known = {(one.url, one.engine): one for one in before}
     pairs = [(known[one.url, one.engine], one) for one in after if (one.url, one.engine) in known]
+    if not pairs:
+        return ()
     many = len({one.url for one in after}) > 1
     named = [(f"{one.url} engine {one.engine}" if many else f"engine {one.engine}", [(b, one)]) for b, one in pairs]
     total = [("all", pairs)] if len(pairs) != 1 else []

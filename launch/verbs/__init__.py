@@ -18,6 +18,7 @@ MODULES = MappingProxyType(
         "memory": ("memory",),
         "probing": ("probe",),
         "running": ("status", "logs", "stop", "restart", "unlock"),
+        "serving": ("metrics", "metrics_export", "connect", "lora_list", "lora_load", "lora_unload"),
         "hosts": ("hosts_list", "hosts_check", "hosts_trust"),
         "recipes": ("recipes_list", "recipes_show", "recipes_validate"),
         "lab": (

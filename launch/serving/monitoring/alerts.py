@@ -1,7 +1,7 @@
 """Alert rules for one deployment: the metrics of the deployment handbook's section 8.2, and a rank that is gone. Pure.
 
-The handbook gives three figures (cache above 0.95 for long, any preemption, fewer than 30 % of prompt tokens cached) and
-none for latency: those rules are made only when the operator says a limit. How long something must last is ours.
+The handbook gives three figures (cache above 0.95 for long, any preemption, fewer than 30 % of prompt tokens cached)
+and none for latency: those rules are made only when the operator says a limit. How long it must last is ours.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def _serving(gang: Generation) -> list[dict[str, Any]]:
             f"count({GAUGES['running']}{here}) < {ranks(gang)} or absent({GAUGES['running']}{here})",
             60,
             "page",
-            f"fewer than {ranks(gang)} engines tell of themselves: one rank gone is the group down, whatever /health says",
+            f"fewer than {ranks(gang)} engines are told of: one rank gone is the group down, whatever /health says",
         ),
         _rule(
             gang,

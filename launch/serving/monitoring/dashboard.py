@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from launch.serving.monitoring.alerts import quantile_of, selector
@@ -16,6 +17,15 @@ DATASOURCE = {"type": "prometheus", "uid": "${datasource}"}
 WIDTH, HEIGHT, COLUMNS = 8, 8, 24
 
 
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """`unit`: Grafana's name; `lines`: expressions with their legends."""
+
+    title: str
+    unit: str
+    lines: tuple[tuple[str, str], ...]
+
+
 def dashboard(gang: Generation) -> dict[str, Any]:
     """The document that Grafana imports: it asks which Prometheus it is to read."""
     return {
@@ -26,64 +36,47 @@ def dashboard(gang: Generation) -> dict[str, Any]:
         "refresh": "30s",
         "time": {"from": "now-1h", "to": "now"},
         "templating": {"list": [{"name": "datasource", "type": "datasource", "query": "prometheus"}]},
-        "panels": [
-            {
-                "id": number + 1,
-                "type": "timeseries",
-                "title": title,
-                "datasource": DATASOURCE,
-                "gridPos": {
-                    "x": number * WIDTH % COLUMNS,
-                    "y": number * WIDTH // COLUMNS * HEIGHT,
-                    "w": WIDTH,
-                    "h": HEIGHT,
-                },
-                "fieldConfig": {"defaults": {"unit": unit, "min": 0}, "overrides": []},
-                "targets": [
-                    {
-                        "refId": chr(ord("A") + place),
-                        "expr": expression,
-                        "legendFormat": legend,
-                        "datasource": DATASOURCE,
-                    }
-                    for place, (expression, legend) in enumerate(lines)
-                ],
-            }
-            for number, (title, unit, lines) in enumerate(_panels(gang))
+        "panels": [_drawn(number, panel) for number, panel in enumerate(_panels(gang))],
+    }
+
+
+def _drawn(number: int, panel: Panel) -> dict[str, Any]:
+    place = {"x": number * WIDTH % COLUMNS, "y": number * WIDTH // COLUMNS * HEIGHT, "w": WIDTH, "h": HEIGHT}
+    return {
+        "id": number + 1,
+        "type": "timeseries",
+        "title": panel.title,
+        "datasource": DATASOURCE,
+        "gridPos": place,
+        "fieldConfig": {"defaults": {"unit": panel.unit, "min": 0}, "overrides": []},
+        "targets": [
+            {"refId": chr(ord("A") + line), "expr": expression, "legendFormat": legend, "datasource": DATASOURCE}
+            for line, (expression, legend) in enumerate(panel.lines)
         ],
     }
 
 
-def _panels(gang: Generation) -> list[tuple[str, str, list[tuple[str, str]]]]:
-    """Title, Grafana's unit, and the expressions with their legends."""
+def _panels(gang: Generation) -> tuple[Panel, ...]:
     here = selector(gang)
-
-    def rate(key: str) -> str:
-        return f"sum(rate({COUNTERS[key]}{here}[1m]))"
-
-    return [
-        ("Endpoints up", "short", [(f"up{here}", "{{host}} {{instance}}")]),
-        (
-            "Requests",
-            "short",
-            [(f"sum({GAUGES['running']}{here})", "running"), (f"sum({GAUGES['waiting']}{here})", "waiting")],
-        ),
-        ("KV cache in use", "percentunit", [(f"{GAUGES['kv_cache_usage']}{here}", "{{instance}} engine {{engine}}")]),
-        (
-            "Preemptions in 5 minutes",
-            "short",
-            [(f"sum by (instance, engine) (increase({COUNTERS['preemptions']}{here}[5m]))", "{{instance}} {{engine}}")],
-        ),
-        (
-            "Prefix cache hits",
-            "percentunit",
-            [(f"{rate('prefix_hits')} / {rate('prefix_queries')}", "of queried tokens")],
-        ),
-        ("Cached prompt tokens by source", "short", [(f"sum by (source) (rate({BY_SOURCE}{here}[1m]))", "{{source}}")]),
-        ("Time to first token", "s", [(quantile_of(gang, share, "ttft"), f"p{share:.0%}"[:-1]) for share in QUANTILES]),
-        ("Time between tokens", "s", [(quantile_of(gang, share, "itl"), f"p{share:.0%}"[:-1]) for share in QUANTILES]),
-        ("Tokens a second", "short", [(rate("prompt_tokens"), "prompt"), (rate("generation_tokens"), "generated")]),
-    ]
+    engine = "{{instance}} engine {{engine}}"
+    preempted = f"sum by (instance, engine) (increase({COUNTERS['preemptions']}{here}[5m]))"
+    hits, queries, prompt, generated = (
+        f"sum(rate({COUNTERS[key]}{here}[1m]))"
+        for key in ("prefix_hits", "prefix_queries", "prompt_tokens", "generation_tokens")
+    )
+    requests = ((f"sum({GAUGES['running']}{here})", "running"), (f"sum({GAUGES['waiting']}{here})", "waiting"))
+    return (
+        Panel("Endpoints up", "short", ((f"up{here}", "{{host}} {{instance}}"),)),
+        Panel("Requests", "short", requests),
+        Panel("KV cache in use", "percentunit", ((f"{GAUGES['kv_cache_usage']}{here}", engine),)),
+        Panel("Preemptions in 5 minutes", "short", ((preempted, engine),)),
+        Panel("Prefix cache hits", "percentunit", ((f"{hits} / {queries}", "of queried tokens"),)),
+        Panel("Cached tokens by source", "short", ((f"sum by (source) (rate({BY_SOURCE}{here}[1m]))", "{{source}}"),)),
+        Panel("Time to first token", "s", _quantiles(gang, "ttft")),
+        Panel("Time between tokens", "s", _quantiles(gang, "itl")),
+        Panel("Tokens a second", "short", ((prompt, "prompt"), (generated, "generated"))),
+    )
 
 
-QUANTILES = (0.5, 0.95, 0.99)
+def _quantiles(gang: Generation, key: str) -> tuple[tuple[str, str], ...]:
+    return tuple((quantile_of(gang, share, key), f"p{share * 100:.0f}") for share in (0.5, 0.95, 0.99))
