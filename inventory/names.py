@@ -118,6 +118,19 @@ def url(text: str) -> str:
     return text
 
 
+def key_place(text: str) -> str:
+    """Where the public key of a repository is: a file of the control machine, or an address."""
+    return url(text) if "://" in text else file_path(text)
+
+
+def fingerprint(text: str) -> str:
+    """The whole fingerprint of an OpenPGP key, as `gpg --show-keys` prints it; upper case, without blanks."""
+    digits = text.replace(" ", "").upper()
+    if not re.fullmatch(r"[0-9A-F]{40}|[0-9A-F]{64}", digits):
+        raise ValueError("a whole fingerprint: 40 hexadecimal digits (the short ids of keys can be forged)")
+    return digits
+
+
 def registry(text: str) -> str:
     if not _REGISTRY.fullmatch(text):
         raise ValueError("host[:port][/path] of a registry, without https://")

@@ -46,6 +46,8 @@ Jump: TypeAlias = Annotated[str, AfterValidator(names.jump)]
 StateDir: TypeAlias = Annotated[str, AfterValidator(names.state_dir)]
 Registry: TypeAlias = Annotated[str, AfterValidator(names.registry)]
 HttpUrl: TypeAlias = Annotated[Url, AfterValidator(_url)]
+KeyPlace: TypeAlias = Annotated[str, AfterValidator(names.key_place)]
+Fingerprint: TypeAlias = Annotated[str, AfterValidator(names.fingerprint)]
 Variable: TypeAlias = Annotated[str, AfterValidator(names.variable)]
 VariableValue: TypeAlias = Annotated[str, BeforeValidator(_number_as_text), AfterValidator(names.variable_value)]
 TransportName: TypeAlias = Literal["auto", "ssh", "openssh", "local"]
@@ -55,13 +57,43 @@ class Strict(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True, defer_build=True)
 
 
+class Repository(Strict):
+    """A repository of packages of the operating system: its address, and the one key that may sign it.
+
+    `key`: a file of this machine, or the address of one. Nothing is taken from a repository without `fingerprint`.
+    """
+
+    url: HttpUrl
+    key: KeyPlace | None = None
+    fingerprint: Fingerprint | None = None
+
+
+def _repository(value: object) -> object:
+    return {"url": value} if isinstance(value, (str, Url)) else value
+
+
+PackageSource: TypeAlias = Annotated[Repository, BeforeValidator(_repository)]
+
+
 class Mirrors(Strict):
-    """Where downloads come from instead of the public places; None: the public place."""
+    """Where downloads come from instead of the public places; None: the public place.
+
+    There is no public place for the repositories at the end: without an address nothing is installed from them.
+    """
 
     pypi: HttpUrl | None = None  # index of Python packages
     torch: HttpUrl | None = None  # index of PyTorch's own wheels
     hub: HttpUrl | None = None  # model hub endpoint
     registry: Registry | None = None  # host[:port][/path] of a container registry
+    cuda: PackageSource | None = None  # folder with a folder for each system: ubuntu2404/x86_64
+    nvidia_container: PackageSource | None = None  # of the container toolkit, where `cuda` does not have it
+    rocm: PackageSource | None = None
+    amdgpu: PackageSource | None = None
+
+    @property
+    def repositories(self) -> dict[str, Repository]:
+        """Those of packages that have an address, by name."""
+        return {name: value for name, value in self if isinstance(value, Repository)}
 
 
 class Settings(Strict):

@@ -17,7 +17,7 @@ from inventory.facts.base import Maybe, Unknown, Why
 from playbooks.look import Look, look, read, sections_for
 from playbooks.plan import FORMAT_VERSION, Change, Phase, Plan, Step, changes_for, digest
 from playbooks.steps.reboot import NOT_NEEDED
-from playbooks.wanted import LeftOut, asks_facts, early_steps, settings_of, wanted_on
+from playbooks.wanted import LeftOut, asks_facts, early_steps, mirrors_of, settings_of, wanted_on
 
 if TYPE_CHECKING:
     from inventory.facts.host import HostFacts
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from launch.report import Report
     from launch.request import Request
     from playbooks.lock import Owner
+    from playbooks.repositories.source import Source
     from playbooks.schema import Playbook
 
 READERS = ("inventory.facts.raw",)
@@ -68,7 +69,8 @@ def prepare(wish: Wish, fleet: Fleet, report: Report) -> Prepared:
     """Look at the hosts and plan. Raises what forbids it; nothing is changed."""
     settings = settings_of(wish.playbooks, wish.values)
     with report.phase("Look"):
-        seen = _looked(wish, fleet, settings)
+        sources = _sources(wish, fleet, settings)
+        seen = _looked(wish, fleet, settings, sources)
     with report.phase("Plan"):
         facts = {host: one.facts for host, one in seen.items() if one.facts is not None}
         assembly = _assembly(wish, fleet, facts, report)
@@ -77,7 +79,8 @@ def prepare(wish: Wish, fleet: Fleet, report: Report) -> Prepared:
         errors: list[BringupError] = []
         for host, one in seen.items():
             try:
-                steps[host], left_out[host] = _steps(wish, fleet.hosts[host], one.facts, settings, assembly)
+                said = _Said(fleet.hosts[host], settings, sources[host])
+                steps[host], left_out[host] = _steps(wish, said, one.facts, assembly)
             except BringupError as error:
                 errors.append(error)
         raise_all(errors)
@@ -130,7 +133,33 @@ def _apply(prepared: Prepared, fleet: Fleet, owner: Owner, report: Report, phase
     apply(prepared.plan, fleet, run=run, state_dirs=fleet.state_dirs, progress=report, phases=chosen, owner=owner)
 
 
-def _looked(wish: Wish, fleet: Fleet, settings: Mapping[str, Mapping[str, str]]) -> dict[str, Look]:
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """What operators say of a host: the inventory, the settings of each playbook, where packages come from."""
+
+    host: Host
+    settings: Mapping[str, Mapping[str, str]]
+    sources: Mapping[str, Source]
+
+
+def _sources(wish: Wish, fleet: Fleet, settings: Mapping[str, Mapping[str, str]]) -> dict[str, Mapping[str, Source]]:
+    """Where each host's packages come from, by the mirror's name: those that an entry of these playbooks names."""
+    names = mirrors_of(wish.playbooks, settings)
+    if not names:
+        return {host: {} for host in fleet.hosts}
+    from playbooks.repositories.resolve import Keys, sources_of
+    from playbooks.wheelhouse.store import default_folder
+
+    keys = Keys(default_folder().parent / "keys")
+    return {name: sources_of(host, sorted(names), keys) for name, host in fleet.hosts.items()}
+
+
+def _looked(
+    wish: Wish,
+    fleet: Fleet,
+    settings: Mapping[str, Mapping[str, str]],
+    sources: Mapping[str, Mapping[str, Source]],
+) -> dict[str, Look]:
     """Ask all hosts at once for all states that no fact decides, and for the facts that decide others: one round trip.
 
     Where settings alone decide, no facts are asked for.
@@ -142,7 +171,8 @@ def _looked(wish: Wish, fleet: Fleet, settings: Mapping[str, Mapping[str, str]])
 
     def one(transport: Transport) -> Look:
         host = fleet.hosts[transport.host]
-        steps = _of_phases(early_steps(wish.playbooks, settings, host.state_dir), wish.phases)
+        early = early_steps(wish.playbooks, settings, host.state_dir, sources[transport.host])
+        steps = _of_phases(early, wish.phases)
         if blind:
             return Look(read(transport, steps))
         from launch.gather import asked_of
@@ -165,19 +195,17 @@ def _assembly(wish: Wish, fleet: Fleet, facts: Mapping[str, HostFacts], report: 
 
 
 def _steps(
-    wish: Wish,
-    host: Host,
-    facts: HostFacts | None,
-    settings: Mapping[str, Mapping[str, str]],
-    assembly: Assembly | None,
+    wish: Wish, said: _Said, facts: HostFacts | None, assembly: Assembly | None
 ) -> tuple[tuple[Step, ...], tuple[LeftOut, ...]]:
+    host = said.host
     if facts is None:
-        return _of_phases(early_steps(wish.playbooks, settings, host.state_dir), wish.phases), ()
+        return _of_phases(early_steps(wish.playbooks, said.settings, host.state_dir, said.sources), wish.phases), ()
     from playbooks.situation import Situation
 
     needs = assembly.needs if assembly else None
     situations = {
-        name: Situation(facts, _hardware(facts), needs, given, host.state_dir) for name, given in settings.items()
+        name: Situation(facts, _hardware(facts), needs, given, host.state_dir, said.sources)
+        for name, given in said.settings.items()
     }
     wanted = wanted_on(wish.playbooks, situations)
     of_model = assembly.steps.get(host.name, ()) if assembly else ()

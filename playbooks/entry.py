@@ -7,6 +7,7 @@ depends on the fields alone, never on a host: so every host can be asked for all
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, TypeAlias, TypeVar
@@ -15,6 +16,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from inventory.schema import Strict
 from playbooks.plan import Phase, Step
+from playbooks.repositories.source import Source
 from playbooks.when import When
 
 T = TypeVar("T")
@@ -66,10 +68,14 @@ Number: TypeAlias = Annotated[str, BeforeValidator(_scalar), AfterValidator(_no_
 
 
 class At(Strict):
-    """The playbook that an entry stands in, and where bringup keeps its own records on the host."""
+    """The playbook that an entry stands in, and what the inventory says of the host.
+
+    `state_dir`: where bringup keeps its own records. `sources`: where packages come from, by the name of the mirror.
+    """
 
     playbook: str
     state_dir: str
+    sources: Mapping[str, Source] = {}
 
     def name(self, entry: str) -> str:
         return f"{self.playbook}/{entry}"

@@ -13,13 +13,14 @@ from playbooks.steps.limits import Limits
 from playbooks.steps.package import Package
 from playbooks.steps.paths import Directory, File, Symlink
 from playbooks.steps.reboot import Reboot
+from playbooks.steps.repository import Repository
 from playbooks.steps.sysctl import Sysctl
 from playbooks.steps.systemd_unit import SystemdUnit
 from playbooks.steps.user import Group, User
 
 KINDS: tuple[type[Entry], ...] = (
     *(Command, Directory, File, Group, KernelModule, Limits),
-    *(Package, Reboot, Symlink, Sysctl, SystemdUnit, User),
+    *(Package, Reboot, Repository, Symlink, Sysctl, SystemdUnit, User),
 )
 AnyEntry: TypeAlias = Annotated[
     Command
@@ -30,6 +31,7 @@ AnyEntry: TypeAlias = Annotated[
     | Limits
     | Package
     | Reboot
+    | Repository
     | Symlink
     | Sysctl
     | SystemdUnit

@@ -10,6 +10,7 @@ from inventory.facts.base import Maybe, Unknown, Why, is_known
 
 if TYPE_CHECKING:  # hosts should not wait for their import
     from inventory.facts.host import HostFacts
+    from playbooks.repositories.source import Source
     from playbooks.requirements import Requirements
 
 NOT_PLANNED = Unknown(Why.NOT_ASKED, "only the plan of a model tells: give --model")
@@ -25,6 +26,7 @@ class Situation:
     needs: Requirements | None = None
     settings: Mapping[str, str] = field(default_factory=dict)
     state_dir: str = "/var/lib/bringup"
+    sources: Mapping[str, Source] = field(default_factory=dict)
 
     @property
     def family(self) -> Maybe[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from types import MappingProxyType
 
 from pydantic import ValidationError
 
@@ -12,8 +13,10 @@ from inventory.errors import BadInput, BringupError, CheckFailed, raise_all
 from inventory.facts.base import Unknown
 from playbooks.entry import At, Entry
 from playbooks.plan import Phase, Step
+from playbooks.repositories.source import Source
 from playbooks.schema import Playbook
 from playbooks.situation import NOT_PLANNED, Situation
+from playbooks.steps.repository import Repository
 from playbooks.values import ValueUnknown, filled, given, named
 
 
@@ -51,11 +54,14 @@ def settings_of(playbooks: Sequence[Playbook], typed: Mapping[str, str]) -> dict
 
 
 def early_steps(
-    playbooks: Iterable[Playbook], settings: Mapping[str, Mapping[str, str]], state_dir: str
+    playbooks: Iterable[Playbook],
+    settings: Mapping[str, Mapping[str, str]],
+    state_dir: str,
+    sources: Mapping[str, Source] = MappingProxyType({}),
 ) -> tuple[Step, ...]:
     """The steps that no fact changes, in the order of phases: a host can be asked for them together with its facts."""
     steps = (
-        entry.step(At(playbook=one.name, state_dir=state_dir))
+        entry.step(At(playbook=one.name, state_dir=state_dir, sources=sources))
         for one in playbooks
         for entry in (_given(entry, settings[one.name]) for entry in one.entries)
         if not named(entry) and _has_its_settings(entry, settings[one.name])
@@ -70,6 +76,16 @@ def asks_facts(playbooks: Iterable[Playbook], settings: Mapping[str, Mapping[str
         for one in playbooks
         for entry in one.entries
         if _has_its_settings(entry, settings[one.name])
+    )
+
+
+def mirrors_of(playbooks: Iterable[Playbook], settings: Mapping[str, Mapping[str, str]]) -> frozenset[str]:
+    """Names of the mirrors that entries would install from."""
+    return frozenset(
+        entry.mirror
+        for one in playbooks
+        for entry in one.entries
+        if isinstance(entry, Repository) and _has_its_settings(entry, settings[one.name])
     )
 
 
@@ -103,7 +119,7 @@ def wanted_on(playbooks: Iterable[Playbook], at: Mapping[str, Situation]) -> Wan
 
 
 def _step(playbook: str, entry: Entry, at: Situation) -> Step | LeftOut | None:
-    where = At(playbook=playbook, state_dir=at.state_dir)
+    where = At(playbook=playbook, state_dir=at.state_dir, sources=at.sources)
     name = where.name(entry.id)
     holds = entry.when.holds(at)
     if isinstance(holds, Unknown):

@@ -85,7 +85,7 @@ class Web:
     def _opener(self, server: str) -> OpenerDirector:
         from urllib.request import ProxyHandler, build_opener
 
-        direct = any(_within(server, one) for one in self.no_proxy)
+        direct = any(within(server, one) for one in self.no_proxy)
         if direct not in self._openers:
             told = {"http": self.proxy, "https": self.proxy} if self.proxy else None
             self._openers[direct] = build_opener(ProxyHandler({} if direct else told), _no_leaks())
@@ -162,7 +162,8 @@ def _no_leaks() -> Any:  # noqa: ANN401  (the class is imported late)
     return Redirects()
 
 
-def _within(server: str, entry: str) -> bool:
+def within(server: str, entry: str) -> bool:
+    """Whether an entry of `no_proxy` means this server: its name, or a domain that it is in."""
     domain = entry.lstrip(".*")
     return bool(domain) and (server == domain or server.endswith(f".{domain}"))
 

@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from inventory.errors import raise_all
+from inventory.quoting import quote
 from launch import request
 from launch.report import Report
 from launch.settings import settings
 from launch.verbs.planned import planned_settings, wanted
 from playbooks.images.reference import parse_digest
+from playbooks.repositories.source import without_login
 
 if TYPE_CHECKING:
     from inventory.fleet import Fleet
@@ -90,12 +92,27 @@ def hidden(hosts: Sequence[Host], asked: Request) -> set[str]:
 
 
 def passwords(hosts: Sequence[Host]) -> set[str]:
-    """The user:password parts of mirror and proxy addresses."""
+    """The user:password parts of mirror and proxy addresses; of repositories also passwords alone, as apt has them."""
     urls = (
-        url for host in hosts for url in (host.mirrors.pypi, host.mirrors.torch, host.mirrors.hub, host.proxy) if url
+        url
+        for host in hosts
+        for url in (
+            *(host.mirrors.pypi, host.mirrors.torch, host.mirrors.hub, host.proxy),
+            *(one.url for one in host.mirrors.repositories.values()),
+        )
+        if url
     )
     parts = (urlsplit(url.reveal()).netloc.rpartition("@") for url in urls)
-    return {user for user, at, _ in parts if at}
+    return {user for user, at, _ in parts if at} | set(_repository_passwords(hosts))
+
+
+def _repository_passwords(hosts: Sequence[Host]) -> Iterator[str]:
+    """As they are, and as they stand in a script."""
+    for one in (one for host in hosts for one in host.mirrors.repositories.values()):
+        _, login = without_login(one.url)
+        if login and login.password.reveal():
+            yield login.password.reveal()
+            yield quote(login.password.reveal()).strip("'")
 
 
 def answered(hosts: str, inventory: str, replay: str, *, opinion: bool, drawn: bool = True) -> Answered:

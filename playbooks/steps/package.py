@@ -7,30 +7,19 @@ from typing import Annotated, ClassVar, Literal, TypeAlias
 from pydantic import Field
 
 from inventory.quoting import quote, quote_all
-from playbooks.entry import At, Entry, Text, matching, shell
+from playbooks.entry import At, Entry, Text, matching
 from playbooks.plan import Phase, Refusal, Step
+from playbooks.steps.package_manager import MANAGER_REFUSALS, functions
 
 Name: TypeAlias = Annotated[str, matching(r"[A-Za-z0-9][A-Za-z0-9+._-]*(:[a-z0-9]+)?", "the name of a package")]
 Version: TypeAlias = Annotated[Text, matching(r"[A-Za-z0-9][A-Za-z0-9.+~:_^-]*", "a version as the index writes it")]
-WAIT_S = 600
 REFUSALS = (
+    *MANAGER_REFUSALS,
     Refusal(
         id="package-held",
         message="somebody holds a package in another version",
         required="the planned version, or no hold on it",
         next_command="ssh HOST 'apt-mark showhold'  # and ask who holds it, and why",
-    ),
-    Refusal(
-        id="package-manager-broken",
-        message="an earlier installation of packages was left half done",
-        required="packages that are all configured",
-        next_command="ssh -t HOST 'sudo dpkg --configure -a && sudo apt-get -f install'",
-    ),
-    Refusal(
-        id="package-manager-locked",
-        message="another program has held the package manager for too long",
-        required=f"the package manager free within {WAIT_S} s",
-        next_command="ssh HOST 'ps -ef | grep -E \"apt|dpkg|dnf|unattended\"'  # wait for it, never kill it",
     ),
     Refusal(
         id="package-version-missing",
@@ -43,18 +32,6 @@ REFUSALS = (
         message="the packages could not be installed without removing others",
         required="no package that has to go",
         next_command="ssh HOST 'apt-get -s install ...'  # the output says which",
-    ),
-    Refusal(
-        id="package-no-space",
-        message="the disk is too full for the packages",
-        required="room for them below /usr and /var",
-        next_command="ssh HOST 'df -h / /usr /var /boot; sudo apt-get clean'",
-    ),
-    Refusal(
-        id="no-package-manager",
-        message="this host has neither apt nor dnf",
-        required="a system of Debian's or RHEL's family",
-        next_command="invoke probe --hosts HOST --host-detail",
     ),
     Refusal(
         id="versionlock-missing",
@@ -78,8 +55,8 @@ class Package(Entry):
     def step(self, at: At) -> Step:
         words = [word for name, version in self.packages.items() for word in (name, version or "=any")]
         begin = (
-            f"{shell('package')}\n"
-            f"hold={'yes' if self.hold else 'no'} removes={'yes' if self.removes else 'no'} wait_s={WAIT_S}\n"
+            f"{functions('package')}"
+            f"hold={'yes' if self.hold else 'no'} removes={'yes' if self.removes else 'no'}\n"
             f"holds={quote(at.state_dir)}/holds\nset -- {quote_all(words)}\n"
         )
         mark = "+held" if self.hold else ""

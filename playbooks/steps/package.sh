@@ -1,17 +1,6 @@
 # shellcheck shell=sh disable=SC2154
-# Functions of the step `package`, which sets hold, removes, wait_s and holds (the folder of bringup's own records).
-# Arguments are pairs of a name and a version, `=any` for any.
-
-LC_ALL=C
-export LC_ALL
-
-manager() {
-  if command -v dpkg-query >/dev/null; then echo apt
-  elif command -v rpm >/dev/null && command -v dnf >/dev/null; then echo dnf
-  else echo none; fi
-}
-
-outcome() { printf 'outcome\t%s\n' "$*"; exit 1; }
+# Functions of the step `package`, behind those of package_manager.sh; it sets hold, removes and holds (the folder of
+# bringup's own records). Arguments are pairs of a name and a version, `=any` for any.
 
 # `NAME WANT STATUS VERSION` of each package that is known.
 apt_known() { dpkg-query -W -f '${binary:Package} ${db:Status-Want} ${db:Status-Status} ${Version}\n' "$@" 2>/dev/null; }
@@ -66,53 +55,11 @@ state_of() {
   if [ "$hold" = yes ] && [ "$want" = hold ]; then printf '%s+held' "$version"; else printf '%s' "$version"; fi
 }
 
-# Who has the package manager: `NAME (pid N)`, nothing when it is free.
-holder_apt() {
-  for file in /var/lib/dpkg/lock-frontend /var/lib/dpkg/lock /var/lib/apt/lists/lock; do
-    found=$(find /proc/[0-9]*/fd -lname "$file" 2>/dev/null | head -n 1 | cut -d / -f 3)
-    if [ -n "$found" ]; then printf '%s (pid %s)' "$(cat "/proc/$found/comm" 2>/dev/null)" "$found"; return; fi
-  done
-}
-
-holder_dnf() {
-  for file in /var/cache/dnf/metadata_lock.pid /var/cache/dnf/download_lock.pid /var/lib/dnf/rpmdb_lock.pid /run/dnf.pid; do
-    found=$(cat "$file" 2>/dev/null) || continue
-    if [ -d "/proc/$found" ]; then printf '%s (pid %s)' "$(cat "/proc/$found/comm" 2>/dev/null)" "$found"; return; fi
-  done
-}
-
-# It is never killed: what is half unpacked then stays so.
-wait_until_free() {
-  waited=0
-  while holder=$("holder_$(manager)"); [ -n "$holder" ]; do
-    if [ "$waited" -ge "$wait_s" ]; then outcome package-manager-locked "$holder, for $waited s"; fi
-    if [ $((waited % 5)) = 0 ]; then printf 'waiting for %s: %s s of at most %s\n' "$holder" "$waited" "$wait_s"; fi
-    sleep 1
-    waited=$((waited + 1))
-  done
-}
-
 install_packages() {
   wait_until_free
   said=$(mktemp)
   trap 'rm -f -- "$said"' EXIT
   "install_$(manager)" "$@"
-}
-
-# run_manager COMMAND...: with its output shown, and its failure named where it has a name.
-run_manager() {
-  status=0
-  "$@" >"$said" 2>&1 </dev/null || status=$?
-  cat "$said"
-  if [ "$status" = 0 ]; then return 0; fi
-  why=$(grep -E '^(E:|Error|error:|dpkg: error)' "$said" | head -n 2 | tr '\n' ' ')
-  if grep -qE "enough free space|No space left|more space needed" "$said"; then outcome package-no-space "$why"; fi
-  if grep -qE "remove is disabled|unmet dependencies|[Cc]onflict|nothing provides" "$said"; then outcome package-conflict "$why"; fi
-  if grep -qE "dpkg was interrupted" "$said"; then outcome package-manager-broken "$why"; fi
-  if grep -qE "Version .* was not found|Unable to locate package|Unable to find a match|No match for" "$said"; then
-    outcome package-version-missing "$why"
-  fi
-  exit "$status"
 }
 
 install_apt() {
