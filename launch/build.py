@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from inventory.facts.base import is_known
+from launch.caches.stamp import FILE as STAMP
 from launch.generation import Generation, Member
 from launch.placement import LoadBalancing
 from launch.planned.wanted import KEY_FILE
@@ -141,6 +142,17 @@ def stage_steps(
         file(f"{folder}/command.sh", command_file(command, settings), mode="0755", why=why, phase=Phase.STAGE),
         file(f"{folder}/generation.json", gang.to_line(command.host), mode="0644", why=why, phase=Phase.STAGE),
     ]
+    if command.stamp:
+        caches = f"{layout.caches}/{command.stamp.digest}"
+        steps.append(
+            file(
+                f"{caches}/{STAMP}",
+                command.stamp.text(caches),
+                mode="0644",
+                why="caches are used only by what made them",
+                phase=Phase.STAGE,
+            )
+        )
     if settings.key_file and command.api_key:
         key = command.api_key.secret.reveal()
         steps.append(file(settings.key_file, key, mode="0600", why="no other user may read it", phase=Phase.STAGE))

@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING
 
 from inventory.errors import BadInput
 from inventory.facts.cpulist import format_list
+from launch.caches.roots import roots
 from launch.placement import Binding, LoadBalancing, Node, Pins, Placement
 
 if TYPE_CHECKING:
+    from launch.caches.stamp import Stamp
     from launch.planned.api_key import ApiKey
 
 MANY = -1
@@ -58,7 +60,7 @@ class HostCommand:
     """What one host runs: `env` is the whole environment, `argv[0]` the absolute path of the program.
 
     `affinity` (CPUs) and `memory_nodes` are what a unit of systemd holds all of it to; empty: nothing. `api_key` is
-    what clients must send: it is neither in `env` nor in `argv`.
+    what clients must send: it is neither in `env` nor in `argv`. `stamp`: of the folder that its caches lie in.
     """
 
     host: str
@@ -67,13 +69,15 @@ class HostCommand:
     affinity: tuple[int, ...] = ()
     memory_nodes: tuple[int, ...] = ()
     api_key: ApiKey | None = None
+    stamp: Stamp | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
     """Where this host has what the command needs: absolute paths, and the name that clients will use.
 
-    `draft_dir`: of the model that drafts tokens, None where the command names none.
+    `cache_dir`: below it each build has a folder of its own, named after its stamp. `draft_dir`: of the model that
+    drafts tokens, None where the command names none. `packages`: of the lock; none: an image has the build.
     """
 
     vllm: str
@@ -81,6 +85,8 @@ class Program:
     cache_dir: str
     served_name: str
     draft_dir: str | None = None
+    packages: tuple[tuple[str, str], ...] = ()
+    image: str = ""
 
 
 def render(
@@ -91,8 +97,9 @@ def render(
     placement: Placement,
     program: Program,
     api_key: ApiKey | None = None,
+    stamp: Stamp | None = None,
 ) -> HostCommand:
-    """Render the command of `node`.
+    """Render the command of `node`. `stamp`: of its caches; None: they lie in `cache_dir` itself.
 
     `argv` is a resolved recipe's, `vllm serve MODEL options...`; `env` its environment. Placeholders `$HEAD_IP` and
     `$IFACE_NAME` become this host's values; any other raises `BadInput`.
@@ -103,15 +110,17 @@ def render(
     options += ["--distributed-executor-backend", _executor(owned, placement)]
     words = [*options, *parallel_words(node, placement), *_binding(node.pins)]
     words += _serving(node, placement, program, api_servers)
+    caches = f"{program.cache_dir}/{stamp.digest}" if stamp else program.cache_dir
+    # A root that the operator set for a host is theirs: caches may have to lie on another disk there.
+    env = {**roots(caches), **env, **_env(node, placement, program)}
     return HostCommand(
         host=node.host,
-        env=tuple(
-            sorted((key, _substitute(value, known)) for key, value in {**env, **_env(node, placement, program)}.items())
-        ),
+        env=tuple(sorted((key, _substitute(value, known)) for key, value in env.items())),
         argv=(program.vllm, "serve", program.model_dir, *(_substitute(word, known) for word in words)),
         affinity=node.pins.affinity,
         memory_nodes=node.pins.memory_nodes,
         api_key=api_key if node.serves else None,
+        stamp=stamp,
     )
 
 
@@ -225,9 +234,6 @@ def _env(node: Node, placement: Placement, program: Program) -> dict[str, str]:
     env = {
         "PATH": f"{bin_dir}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
         "LANG": "C.UTF-8",
-        "HOME": program.cache_dir,
-        "XDG_CACHE_HOME": program.cache_dir,
-        "VLLM_CACHE_ROOT": f"{program.cache_dir}/vllm",
         "HF_HUB_OFFLINE": "1",
         "VLLM_NO_USAGE_STATS": "1",
         # vLLM renames its processes, which destroys the environment that /proc shows of them, and with it the mark by

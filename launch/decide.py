@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from inventory.errors import BringupError
 from launch.build import SYSTEMD, supervisor_of
+from launch.caches.stamp import Stamp, stamp_of
 from launch.choice import Choice, choose
 from launch.command import HostCommand, Program, api_server_count, render
 from launch.draft import from_folder
@@ -64,10 +65,16 @@ def decide(
         env = {**rack, **process.env, **seen, **dict(by_name[node.host].env)}
         program, key = programs[node.host], request.wanted.api_key
         argv = from_folder(process.argv, program.draft_dir) if program.draft_dir else process.argv
-        commands.append(render(argv, env, node=node, placement=placement, program=program, api_key=key))
+        stamp = _stamp(choice, program, facts[node.host], env)
+        command = render(argv, env, node=node, placement=placement, program=program, api_key=key, stamp=stamp)
+        commands.append(command)
         api_servers[node.host] = api_server_count(process.argv, node, placement)
     refuse_contradicted(choice, request, commands[0], placement)
     return Decision(choice, placement, tuple(commands), api_servers)
+
+
+def _stamp(choice: Choice, program: Program, facts: HostFacts, env: Mapping[str, str]) -> Stamp:
+    return stamp_of(choice.vllm, program.packages, facts, env, program=program.vllm, image=program.image)
 
 
 def of_head(choice: Choice, request: Request, nodes: int) -> Translated:

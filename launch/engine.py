@@ -13,6 +13,8 @@ from inventory.facts.base import is_known
 from launch.command import Program
 from launch.hardware import CPU
 from launch.image_engine import HOST_PYTHON, EngineImage, image_for, is_image_only
+from launch.plan_parts import packages_of
+from launch.plans.images import image_of_recipe
 from launch.requirements import Download
 from playbooks.environments import EnvironmentDefinition, load_environment
 from playbooks.layout import Layout
@@ -115,6 +117,7 @@ def _engine(choice: Choice, host: Host, facts: HostFacts, served_name: str, draf
             layout.caches,
             served_name,
             drafts[0].folder if drafts else None,
+            packages_of(wanted),
         ),
         python=python,
         wanted=wanted,
@@ -145,6 +148,7 @@ def _from_image(choice: Choice, host: Host, facts: HostFacts, served_name: str, 
         layout.caches,
         served_name,
         checkpoints[1].folder if draft else None,
+        image=image_of_recipe(choice) or "",
     )
     revisions, drafts = choice.found.recipe.bringup.revisions, choice.found.recipe.bringup.drafts
     pinned = (revisions.get(choice.variant), *(drafts.get(one.repo) for one in checkpoints[1:]))
