@@ -10,6 +10,7 @@ from inventory.facts.base import is_known
 from launch.caches.stamp import FILE as STAMP
 from launch.generation import Generation, Member
 from launch.placement import LoadBalancing
+from launch.plan_parts import head_of
 from launch.planned.wanted import KEY_FILE
 from launch.requirements import ports_of
 from launch.supervise import state_step
@@ -109,7 +110,15 @@ def generation_of(
         ports=tuple(ports),
         members=members,
         asks_key=any(command.api_key for command in decision.commands),
+        drain_s=drain_of(decision),
+        tools={"--enable-auto-tool-choice", "--tool-call-parser"} <= set(decision.commands[0].argv),
     )
+
+
+def drain_of(decision: Decision) -> int:
+    """Seconds that vLLM takes to end running requests when it is told to stop: `--shutdown-timeout`, else none."""
+    told = head_of(decision).get("shutdown_timeout")
+    return told if isinstance(told, int) else 0
 
 
 def _plain(containers: Mapping[str, ContainerRun]) -> list[object]:
@@ -128,7 +137,7 @@ def _settings(
     folder = layout.generation(gang.name, gang.generation)
     held = command.affinity, command.memory_nodes
     key_file = f"{folder}/{KEY_FILE}" if command.api_key else None
-    return UnitSettings(gang.name, gang.generation, folder, runner.user, *held, key_file, container)
+    return UnitSettings(gang.name, gang.generation, folder, runner.user, *held, key_file, container, gang.drain_s)
 
 
 def stage_steps(
@@ -173,8 +182,8 @@ def launch_steps(
         path = f"{UNIT_DIR}/bringup-{gang.name}.service"
         switch.append(file(path, unit_file(settings), mode="0644", why=why, phase=Phase.START, sudo=not runner.is_root))
     stop, start = (
-        state_step(gang.name, gang.generation, state_dir=layout.state_dir, phase=phase, deadline_s=deadline)
-        for phase, deadline in ((Phase.STOP, STOP_DEADLINE_S), (Phase.START, START_DEADLINE_S))
+        state_step(gang, state_dir=layout.state_dir, phase=phase, deadline_s=deadline)
+        for phase, deadline in ((Phase.STOP, STOP_DEADLINE_S + gang.drain_s), (Phase.START, START_DEADLINE_S))
     )
     started_from = frozenset({f"file {settings.directory}/command.sh", *(unit.id for unit in switch[1:])})
     return HostLaunch(stop, tuple(switch), start, started_from)

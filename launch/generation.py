@@ -60,6 +60,8 @@ class Generation:
     kv_tokens: int | None = None  # predicted for the cache of each engine; None: nothing was
     kv_at_most: bool = False  # the prediction is an upper bound
     asks_key: bool = False  # clients must send the key that lies beside this record
+    drain_s: int = 0  # seconds that running requests get when it is stopped
+    tools: bool = False  # it is asked for calls of tools too
 
     @property
     def hosts(self) -> tuple[str, ...]:

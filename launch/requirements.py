@@ -90,7 +90,7 @@ def requirements(
         rdma=talks_rdma(decision, facts),
         mnnvl=talks_mnnvl(decision, facts),
         shutdown_timeout_s=shutdown if isinstance(shutdown, int) else None,
-        stop_timeout_s=STOP_TIMEOUT_S,
+        stop_timeout_s=STOP_TIMEOUT_S + (shutdown if isinstance(shutdown, int) else 0),
     )
 
 

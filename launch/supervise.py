@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 STOP_GRACE_S = 20
+"""Seconds from TERM to KILL beyond the drain."""
 LOG_PIECE_BYTES = 256 * 1024
 
 
@@ -68,21 +69,23 @@ def functions() -> str:
     return piece("sh/deployment_processes") + piece("gpu/now") + own
 
 
-def state_step(name: str, generation: str, *, state_dir: str, phase: Phase, deadline_s: float) -> Step:
-    """The step that ranks of `generation` run (phase START) or that none of this deployment do (phase STOP)."""
-    start = phase is Phase.START
-    probe = f"{_preamble(state_dir)}\ndeployment_state {quote(name)}"
+def state_step(gang: Generation, *, state_dir: str, phase: Phase, deadline_s: float) -> Step:
+    """The step that ranks of this generation run (phase START) or that none of this deployment do (phase STOP)."""
+    start, name = phase is Phase.START, gang.name
+    probe = f"{preamble(state_dir)}\ndeployment_state {quote(name)}"
     if not start:
         # Any generation: which one is current does not matter to a stop, and what is absent is stopped.
         probe += " | sed -e 's/.* //' -e 's/^absent$/stopped/'"
-    verb = f"start_deployment {quote(name)}" if start else f"stop_deployment {quote(name)} {STOP_GRACE_S}"
+    verb = (
+        f"start_deployment {quote(name)}" if start else f"stop_deployment {quote(name)} {gang.drain_s + STOP_GRACE_S:d}"
+    )
     return Step(
         id=f"{'start' if start else 'stop'} {name}",
         phase=phase,
         why="the group starts together" if start else "a group is replaced as a whole",
         probe=probe,
-        wanted=f"{generation} running" if start else "stopped",
-        script=f"{_preamble(state_dir)}\n{verb}\n",
+        wanted=f"{gang.generation} running" if start else "stopped",
+        script=f"{preamble(state_dir)}\n{verb}\n",
         summary=f"{'start' if start else 'stop'} the ranks of {name}",
         action=Action.START if start else Action.STOP,
         deadline_s=deadline_s,
@@ -90,7 +93,7 @@ def state_step(name: str, generation: str, *, state_dir: str, phase: Phase, dead
 
 
 def look_script(name: str, offset: int, *, state_dir: str) -> str:
-    return f"{_preamble(state_dir)}\nlook {quote(name)} {offset} {LOG_PIECE_BYTES}\n"
+    return f"{preamble(state_dir)}\nlook {quote(name)} {offset} {LOG_PIECE_BYTES}\n"
 
 
 def read_look(answer: bytes) -> Look:
@@ -109,7 +112,7 @@ def read_state(line: str) -> RankState:
 
 
 def tell_script(*, state_dir: str) -> str:
-    return f"{_preamble(state_dir)}\ntell_deployments\n"
+    return f"{preamble(state_dir)}\ntell_deployments\n"
 
 
 def read_told(answer: str, host: str) -> tuple[Told, ...]:
@@ -145,7 +148,7 @@ def _generation_or_none(record: str, host: str) -> Generation | None:
 
 def keep_script(name: str, lines: Sequence[str], *, state_dir: str) -> str:
     """Keep log lines of the current generation's engines beside their log."""
-    return f"set -e\n{_preamble(state_dir)}\nkeep_cache_lines {quote_all([name, *kept(lines)])}\n"
+    return f"set -e\n{preamble(state_dir)}\nkeep_cache_lines {quote_all([name, *kept(lines)])}\n"
 
 
 def tail_script(name: str, lines: int, *, state_dir: str) -> str:
@@ -154,14 +157,15 @@ def tail_script(name: str, lines: int, *, state_dir: str) -> str:
 
 
 def start_script(name: str, *, state_dir: str) -> str:
-    return f"set -e\n{_preamble(state_dir)}\nstart_deployment {quote(name)}\n"
+    return f"set -e\n{preamble(state_dir)}\nstart_deployment {quote(name)}\n"
 
 
 def stop_script(name: str, ports: Sequence[int], *, state_dir: str, grace_s: int = STOP_GRACE_S) -> str:
     """Stop and prove: prints one line for everything that is left."""
     words = quote_all([name, *ports])
-    return f"{_preamble(state_dir)}\nstop_deployment {quote(name)} {grace_s:d}\nwhat_is_left {words}\n"
+    return f"{preamble(state_dir)}\nstop_deployment {quote(name)} {grace_s:d}\nwhat_is_left {words}\n"
 
 
-def _preamble(state_dir: str) -> str:
+def preamble(state_dir: str) -> str:
+    """What every script here begins with: the state dir and the functions."""
     return f"state_dir={quote(state_dir)}\n{functions()}"

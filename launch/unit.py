@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 TEMPLATES = Path(__file__).parent / "templates"
 STOP_TIMEOUT_S = 60
-"""After so long a stop kills what is left of a unit."""
+"""So long after the drain a stop kills what is left of a unit."""
 RESTART = "no"
 """A rank that comes back alone is never taken in again by its gang."""
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -31,7 +31,8 @@ SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 class UnitSettings:
     """What the unit of one host needs beside its command.
 
-    `affinity`: CPUs; with `memory_nodes`, empty: nothing. `key_file`: holds the key that clients must send.
+    `affinity`: CPUs; with `memory_nodes`, empty: nothing. `key_file`: holds the key that clients must send. `drain_s`:
+    seconds that vLLM takes to end running requests when it is told to stop.
     """
 
     deployment: str
@@ -42,6 +43,7 @@ class UnitSettings:
     memory_nodes: tuple[int, ...] = ()
     key_file: str | None = None
     container: ContainerRun | None = None
+    drain_s: int = 0
 
     @property
     def container_name(self) -> str:
@@ -120,7 +122,7 @@ def unit_file(settings: UnitSettings) -> str:
 
 def _stop_timeout_s(settings: UnitSettings) -> int:
     """A container is killed by its engine first: systemd waits a little longer than that."""
-    return settings.container.stop_timeout_s + 10 if settings.container else STOP_TIMEOUT_S
+    return settings.container.stop_timeout_s + 10 if settings.container else STOP_TIMEOUT_S + settings.drain_s
 
 
 def systemd_quote(text: str) -> str:

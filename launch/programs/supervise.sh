@@ -273,3 +273,41 @@ switch_generation() {
         as_root install -m 0644 "$sg_dir/$2/unit.service" "/etc/systemd/system/bringup-$1.service"
     fi
 }
+
+# observed PART COMMAND...: run it aside and keep what it says as a part of one answer.
+observed() {
+    ob_part=$1
+    shift
+    "$@" >"$ob_folder/$ob_part" 2>"$ob_folder/$ob_part.err" &
+}
+
+# tell_observed: every part as `== NAME BYTES` and its bytes.
+tell_observed() {
+    wait
+    for to_file in "$ob_folder"/*; do
+        case $to_file in *.err) [ -s "$to_file" ] || continue ;; esac
+        printf '== %s %s\n' "${to_file##*/}" "$(wc -c <"$to_file")"
+        cat "$to_file"
+        printf '\n'
+    done
+    rm -rf -- "$ob_folder"
+}
+
+# folder_aside: a folder for answers that come at once; in memory, because the disk may be full.
+folder_aside() {
+    for fa_parent in /dev/shm /run /tmp; do
+        ob_folder=$(mktemp -d "$fa_parent/bringup-look.XXXXXX" 2>/dev/null) && return 0
+    done
+    printf 'no folder takes a temporary file: tried /dev/shm, /run and /tmp\n' >&2
+    return 1
+}
+
+# gpu_nodes: `BUS-ADDRESS NUMA-NODE CPU-LIST` of every GPU that a process holds memory of.
+gpu_nodes() {
+    cut -d ' ' -f 2 | grep -v '^-$' | sort -u | while read -r gn_address; do
+        # The tool writes eight digits of the domain, the kernel four.
+        gn_pci=$(printf '%s' "$gn_address" | tr 'A-F' 'a-f' | sed 's/^0000\(....:\)/\1/')
+        gn_node=$(cat "/sys/bus/pci/devices/$gn_pci/numa_node" 2>/dev/null) || continue
+        printf '%s %s %s\n' "$gn_address" "$gn_node" "$(cat "/sys/devices/system/node/node$gn_node/cpulist" 2>/dev/null)"
+    done
+}

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from launch.command import HostCommand
+from launch.generation import Generation
 from launch.supervise import (
     keep_script,
     look_script,
@@ -27,6 +28,7 @@ from tests.unit.playbooks.sh import sh
 
 NAME = "trial"
 GENERATION = "abc123"
+GANG = Generation(NAME, GENERATION, "r", "v", "s", "0.33.0", NAME, "none", "Hi.", 4, (), ())
 
 ENGINE = """#!/bin/sh
 echo "env: $(env | sort | tr '\\n' ' ')"
@@ -58,7 +60,7 @@ def start(state_dir: Path, mode: str) -> None:
 
 
 def step(state_dir: Path, phase: Phase) -> Step:
-    return state_step(NAME, GENERATION, state_dir=str(state_dir), phase=phase, deadline_s=60)
+    return state_step(GANG, state_dir=str(state_dir), phase=phase, deadline_s=60)
 
 
 def state(state_dir: Path) -> str:
