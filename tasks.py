@@ -14,7 +14,7 @@ from typing import Any
 
 from invoke import Collection, Context, Task, task
 
-from launch.flags import CHOICE, DECISIONS, HELP, INSTALL, SETTINGS
+from launch.flags import CHOICE, DECISIONS, DEPLOYED, HELP, INSTALL, SETTINGS
 
 # invoke turns the writing of bytecode off, and every call would then compile bringup anew: 0.6 s of a processor.
 sys.dont_write_bytecode = bool(os.environ.get("PYTHONDONTWRITEBYTECODE"))
@@ -128,61 +128,58 @@ VERBS = (
     verb(
         "status",
         "Is it serving, by proof? Are all ranks there? Exit 0 healthy, 3 unknown, 6 not serving.",
-        hosts="all",
-        name="",
-        inventory="",
+        **DEPLOYED,
         json=False,
     ),
     verb("logs", "The last log lines of every host's ranks.", hosts="all", name="", lines="", inventory=""),
-    verb(
-        "stop",
-        "Stop all ranks of a deployment and prove on every host that nothing is left.",
-        hosts="all",
-        name="",
-        inventory="",
-    ),
-    verb(
-        "restart", "Stop the group and start the same generation again.", hosts="all", name="", inventory="", timeout=""
-    ),
+    verb("stop", "Stop all ranks of a deployment and prove on every host that nothing is left.", **DEPLOYED),
+    verb("restart", "Stop the group and start the same generation again.", **DEPLOYED, timeout=""),
     verb(
         "metrics",
         "What a deployment does right now: requests, KV cache, tokens a second, latencies; engine by engine.",
-        hosts="all",
-        name="",
-        inventory="",
+        **DEPLOYED,
         seconds="",
         json=False,
     ),
     verb(
         "metrics.export",
         "Write a scrape configuration and alert rules for Prometheus and a Grafana dashboard, for the real addresses.",
-        hosts="all",
-        name="",
-        inventory="",
+        **DEPLOYED,
         output="",
         scrape="",
         ttft_p95="",
         itl_p95="",
     ),
     verb(
+        "bench",
+        "Measure a deployment by `vllm bench serve` in its own environment; the results stay with its generation.",
+        **DEPLOYED,
+        requests="",
+        input_tokens="",
+        output_tokens="",
+        concurrency="",
+        rate="",
+        speed_bench="",
+        subset="",
+        compare="",
+        json=False,
+    ),
+    verb("bench.list", "The benchmarks of a deployment, the latest last.", **DEPLOYED, json=False),
+    verb(
         "connect",
         "Print the exact settings of a client: claude-code, openai or curl.",
-        hosts="all",
-        name="",
-        inventory="",
+        **DEPLOYED,
         client="",
         json=False,
     ),
-    verb("lora.list", "The LoRA adapters that each endpoint serves.", hosts="all", name="", inventory="", json=False),
+    verb("lora.list", "The LoRA adapters that each endpoint serves.", **DEPLOYED, json=False),
     verb(
         "lora.load",
         "Load an adapter behind every endpoint while it serves, and prove it by a completion.",
-        hosts="all",
-        name="",
-        inventory="",
+        **DEPLOYED,
         adapter="",
     ),
-    verb("lora.unload", "Unload an adapter from every endpoint.", hosts="all", name="", inventory="", adapter=""),
+    verb("lora.unload", "Unload an adapter from every endpoint.", **DEPLOYED, adapter=""),
     verb("unlock", "Break the lock of hosts and say whose it was.", hosts="", inventory=""),
     verb("demo", "Two simulated GB200 trays, a simulated engine: deploy, status and down again, in under a minute."),
     verb("hosts.list", "The hosts of a selection and how ssh would reach them.", hosts="all", inventory="", json=False),
@@ -253,4 +250,10 @@ def _collected(verbs: tuple[tuple[str, Task[Any]], ...]) -> Collection:
     return top
 
 
-ns = _collected(VERBS)
+def _typed(words: list[str]) -> tuple[tuple[str, Task[Any]], ...]:
+    """The verbs of a command line that begins with one, else all: invoke copies every flag of every task it is given."""
+    named = tuple(one for one in VERBS if one[0] in words)
+    return named if words[:1] and words[0] in dict(VERBS) else VERBS
+
+
+ns = _collected(_typed(sys.argv[1:]))

@@ -12,6 +12,9 @@ SETTINGS = (
 )
 """Flags of every verb that decides how it serves."""
 
+DEPLOYED = {"hosts": "all", "name": "", "inventory": ""}
+"""Flags of every verb on a deployment that is there, with their defaults."""
+
 INSTALL = (
     *("playbook", "value", "limit", "from_phase", "stop_before", "save", "apply"),
     *("image_digest", "image_archive"),
@@ -47,6 +50,14 @@ HELP = {
     "scrape": "seconds between two looks of Prometheus; default 15",
     "ttft-p95": "alert when 5 % of first tokens take longer than so many seconds; default: no such alert",
     "itl-p95": "alert when 5 % of the gaps between tokens are longer than so many seconds; default: no such alert",
+    "requests": "number of requests; default 100",
+    "input-tokens": "tokens of each random prompt; default 1024",
+    "output-tokens": "tokens of each answer; default 256",
+    "concurrency": "at most so many requests at once; default: all",
+    "rate": "requests a second; default: as fast as --concurrency allows",
+    "speed-bench": "folder on the head with the files of SPEED-Bench: text, for speculative decoding",
+    "subset": "part of SPEED-Bench: qualitative (default), throughput_1k, _2k, _8k, _16k or _32k",
+    "bench.compare": "ids of two benchmarks with a comma between them: what is better and what worse",
     "client": "claude-code, openai or curl",
     "lora_load.adapter": "NAME=PATH: a folder with an adapter, on every host that serves",
     "lora_unload.adapter": "names of adapters, separated by commas",

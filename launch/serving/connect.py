@@ -5,16 +5,12 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from inventory.errors import BringupError
-from inventory.quoting import quote
 from launch.planned.api_key import kept_key
 from launch.serving.clients import Served
-from launch.serving.endpoints import Reply, ask, every_reply
-from playbooks.layout import Layout
+from launch.serving.endpoints import Reply, ask, every_reply, stored_command
 
 if TYPE_CHECKING:
     from inventory.fleet import Fleet
-    from inventory.transport.base import Transport
     from launch.generation import Generation
 
 TOOLS = "--enable-auto-tool-choice"
@@ -44,11 +40,5 @@ def _max_model_len(reply: Reply, model: str) -> int | None:
 
 def _calls_tools(fleet: Fleet, gang: Generation) -> bool | None:
     """Whether the command that the head was started with has the option."""
-
-    def one(transport: Transport) -> bool | None:
-        folder = Layout(fleet.state_dirs[transport.host]).generation(gang.name, gang.generation)
-        done = transport.run(f"grep -q -e {quote(TOOLS)} -- {quote(folder)}/command.sh", timeout=10)
-        return {0: True, 1: False}.get(done.exit_status)
-
-    found = fleet.each(one, [gang.members[0].host])[gang.members[0].host]
-    return None if isinstance(found, BringupError) else found
+    stored = stored_command(fleet, gang, gang.members[0].host)
+    return None if stored is None else TOOLS in stored.options

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from inventory.errors import BringupError, NotServing, raise_all
 from inventory.quoting import quote, quote_all
 from launch.planned.wanted import KEY_FILE
+from launch.serving.stored_command import StoredCommand, read_command
 from playbooks.layout import Layout
 
 if TYPE_CHECKING:
@@ -88,6 +89,20 @@ def every_reply(asked: tuple[tuple[Reply, ...], dict[str, BringupError]], gang: 
             host=failed.host,
         )
     return replies
+
+
+def stored_command(fleet: Fleet, gang: Generation, host: str) -> StoredCommand | None:
+    """The command that the ranks of `host` were started with; None when the host does not tell."""
+
+    def one(transport: Transport) -> StoredCommand | None:
+        folder = Layout(fleet.state_dirs[transport.host]).generation(gang.name, gang.generation)
+        try:
+            return read_command(transport.get(f"{folder}/command.sh").decode(errors="replace"))
+        except FileNotFoundError:
+            return None
+
+    found = fleet.each(one, [host])[host]
+    return None if isinstance(found, BringupError) else found
 
 
 def ask_script(

@@ -19,6 +19,7 @@ MODULES = MappingProxyType(
         "probing": ("probe",),
         "running": ("status", "logs", "stop", "restart", "unlock"),
         "serving": ("metrics", "metrics_export", "connect", "lora_list", "lora_load", "lora_unload"),
+        "benchmarking": ("bench", "bench_list"),
         "hosts": ("hosts_list", "hosts_check", "hosts_trust"),
         "recipes": ("recipes_list", "recipes_show", "recipes_validate"),
         "lab": (

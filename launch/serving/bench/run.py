@@ -1,0 +1,124 @@
+"""Run a benchmark on the head of a deployment, as a detached job, and keep what it measured beside the generation."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from inventory.errors import BringupError, ChangeFailed, CheckFailed
+from inventory.quoting import quote, quote_all
+from launch.container import container_name
+from launch.planned.wanted import KEY_FILE
+from launch.serving.bench.results import FORMAT_VERSION, Result, read_result
+from launch.serving.bench.workload import Workload, bench_words
+from launch.serving.endpoints import stored_command
+from playbooks.joblist import Follower
+from playbooks.jobs import start_script
+from playbooks.layout import Layout
+
+if TYPE_CHECKING:
+    from inventory.fleet import Fleet
+    from inventory.transport.base import Transport
+    from launch.generation import Generation
+    from launch.serving.stored_command import StoredCommand
+    from playbooks.lock import Owner
+
+DEADLINE_S = 6 * 3600
+_WITH_KEY = 'OPENAI_API_KEY=$(cat "$0") && export OPENAI_API_KEY && exec "$@"'
+
+
+def run_bench(fleet: Fleet, gang: Generation, work: Workload, owner: Owner, told: Callable[[str], None]) -> Result:
+    """Run it and return what was measured. Raises `ChangeFailed` when the tool did not measure anything."""
+    head = gang.members[0].host
+    stored = stored_command(fleet, gang, head)
+    if stored is None:
+        raise CheckFailed(
+            "the command that the ranks were started with cannot be read",
+            id="generation-unreadable",
+            observed=f"command.sh of generation {gang.generation} on {head}",
+            required="the file as a deploy wrote it",
+            next_command=f"the deploy command that made it, again with --name {gang.name}",
+            host=head,
+        )
+    about = {
+        "format_version": FORMAT_VERSION,
+        "id": owner.run,
+        "began": owner.since,
+        "user": owner.user,
+        "control": owner.control,
+        "generation": gang.generation,
+        "vllm": gang.vllm,
+        "endpoint": gang.members[0].urls[0],
+        **asdict(work),
+    }
+
+    def one(transport: Transport) -> Result:
+        folder = f"{folder_of(fleet, gang, transport.host)}/{owner.run}"
+        script = bench_script(gang, work, stored, folder=folder, about=json.dumps(about))
+        job = json.dumps({"user": owner.user, "control": owner.control, "why": owner.why, "changes": [owner.why]})
+        state_dir = fleet.state_dirs[transport.host]
+        started = start_script(owner.run, script, state_dir=state_dir, about=job)
+        done = transport.run(started, timeout=DEADLINE_S, on_stdout=Follower((owner.why,), told).feed)
+        if done.exit_status != 0:
+            raise _failed(head, done.stderr.decode(errors="replace"), f"{state_dir}/jobs/{owner.run}/output")
+        return _kept(transport, folder, owner.run)
+
+    outcome = fleet.each(one, [head])[head]
+    if isinstance(outcome, BringupError):
+        raise outcome
+    return outcome
+
+
+def folder_of(fleet: Fleet, gang: Generation, host: str) -> str:
+    return f"{Layout(fleet.state_dirs[host]).generation(gang.name, gang.generation)}/benchmarks"
+
+
+def bench_script(gang: Generation, work: Workload, stored: StoredCommand, *, folder: str, about: str) -> str:
+    """The job: the tool in the environment of the deployment, its result and what it was about in `folder`.
+
+    In a container it writes below `/tmp` there, and the result is fetched out.
+    """
+    inside = f"/tmp/{folder.rpartition('/')[2]}" if stored.container else folder  # noqa: S108  (in the container)
+    words = bench_words(work, stored, url=gang.members[0].urls[0], served_name=gang.served_name, folder=inside)
+    key = ["/bin/sh", "-c", _WITH_KEY, f"{folder.rpartition('/benchmarks/')[0]}/{KEY_FILE}"] if gang.asks_key else []
+    if stored.container:
+        ours = ["env", f"PATH={_PATH}", *key]
+        passed = ["--env", "OPENAI_API_KEY"] if key else []
+        run = [*ours, stored.container, "exec", *passed, container_name(gang.name), stored.program, *words]
+        fetch = quote_all([stored.container, "exec", container_name(gang.name), "cat", f"{inside}/result.json"])
+        fetched = f"{fetch} >result.json || exit 1\n"
+    else:
+        env = [f"{name}={value}" for name, value in stored.env.items()]
+        run, fetched = ["env", "-i", *env, *key, stored.program, *words], ""
+    return f"""mkdir -p -- {quote(folder)} && cd -- {quote(folder)} || exit 1
+printf '%s\\n' {quote(about)} >about.json || exit 1
+{quote_all(run)} || exit 1
+{fetched}[ -s result.json ] || {{ echo 'no result was written' >&2; exit 1; }}
+"""
+
+
+_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+
+def _kept(transport: Transport, folder: str, name: str) -> Result:
+    try:
+        about, result = (transport.get(f"{folder}/{file}").decode() for file in ("about.json", "result.json"))
+        found = read_result(name, about, result)
+    except (FileNotFoundError, ValueError) as error:
+        raise _failed(transport.host, f"{type(error).__name__}: {error}", folder) from None
+    if not found.values.get("completed"):
+        raise _failed(transport.host, "not one request was answered", f"{folder}/result.json")
+    return found
+
+
+def _failed(host: str, last_output: str, where: str) -> ChangeFailed:
+    return ChangeFailed(
+        "the benchmark did not measure anything",
+        id="bench-failed",
+        observed="\n    ".join(last_output.strip().splitlines()[-8:]) or "no output",
+        required="answered requests",
+        next_command=f"look at {where} on {host}",
+        host=host,
+    )
