@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from launch.caches.hits import CacheHits
 from launch.first_cause import FirstCause
 
 
@@ -83,6 +84,7 @@ class Progress:
     _engines_up: set[str] = field(default_factory=set)
     _engines: int = 1
     _supervised: bool = False
+    hits: CacheHits = field(default_factory=CacheHits)
 
     def feed(self, line: str) -> None:
         """Read one line, which may hold several states of a progress bar."""
@@ -119,6 +121,7 @@ class Progress:
             self._enter(Phase.FAILED, self._cause.line)
             return
         self._count(process, text)
+        self.hits.feed(process, text)
         if CACHE_TOKENS.search(text):
             self._cache_lines[process] = line
         for phase, mark in MARKS:

@@ -20,6 +20,7 @@ from launch.supervise import Look, look_script, read_look
 if TYPE_CHECKING:
     from inventory.fleet import Fleet
     from inventory.transport.base import Transport
+    from launch.caches.hits import CacheHits
     from launch.generation import Generation
 
 LOOK_DEADLINE_S = 20.0
@@ -59,6 +60,7 @@ class Ready:
     decided_by: Mapping[str, str]
     """The log line that made each host ready."""
     kv_cache_lines: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    cache_hits: Mapping[str, CacheHits] = field(default_factory=dict)
 
 
 def watch(fleet: Fleet, gang: Generation, *, timeout_s: float, told: Told) -> Ready:
@@ -81,6 +83,7 @@ def watch(fleet: Fleet, gang: Generation, *, timeout_s: float, told: Told) -> Re
                 kv_cache_tokens={h: t for h, w in watched.items() if (t := w.progress.kv_cache_tokens)},
                 decided_by={host: one.progress.line for host, one in watched.items()},
                 kv_cache_lines={h: lines for h, w in watched.items() if (lines := w.progress.kv_cache_lines)},
+                cache_hits={h: w.progress.hits for h, w in watched.items()},
             )
         if time.monotonic() - began > timeout_s:
             raise _too_late(gang.name, watched, timeout_s)
