@@ -33,10 +33,14 @@ RETRY_S = 0.5
 
 
 class Logins:
-    """One transport per host, logged in when it is first asked for; `close` ends all of them, from any thread."""
+    """One transport per host, logged in when it is first asked for; `close` ends all of them, from any thread.
 
-    def __init__(self, *, handshakes: int = HANDSHAKES) -> None:
+    `brief`: most hosts will be asked one script only.
+    """
+
+    def __init__(self, *, handshakes: int = HANDSHAKES, brief: bool = False) -> None:
         self._handshakes = handshakes
+        self._brief = brief
         self._lock = threading.Lock()
         self._transports: dict[str, FramedTransport] = {}
         self._doors: dict[tuple[str, int], threading.BoundedSemaphore] = {}
@@ -84,7 +88,7 @@ class Logins:
         with self._lock:
             known = self._transports.get(host.name)
         if known is None:
-            known = choose(host)  # asks ssh: not under the lock
+            known = choose(host, brief=self._brief)  # asks ssh: not under the lock
             with self._lock:
                 known = self._transports.setdefault(host.name, known)
         return known

@@ -18,11 +18,14 @@ T = TypeVar("T")
 
 
 class Fleet:
-    """Hosts with one login each, made when it is first needed. A context manager: leaving it ends all logins."""
+    """Hosts with one login each, made when it is first needed. A context manager: leaving it ends all logins.
 
-    def __init__(self, hosts: Sequence[Host]) -> None:
+    `brief`: most likely they are asked once, with one script; later questions cost another login.
+    """
+
+    def __init__(self, hosts: Sequence[Host], *, brief: bool = False) -> None:
         self.hosts = {host.name: host for host in hosts}
-        self._logins = Logins()
+        self._logins = Logins(brief=brief)
 
     def __enter__(self) -> Self:
         return self

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from inventory import hostsfile, yamlfile
-from inventory.ansible import reader, tree
+from inventory.ansible import tree
 from inventory.errors import BadInput
 from inventory.quoting import quote
 from inventory.schema import Inventory
@@ -46,9 +46,13 @@ def _read(path: Path) -> Inventory:
     if data.startswith(b"#!") and os.access(path, os.X_OK):
         raise _foreign(path, "a program", "a file: bringup does not run inventories")
     if not _is_yaml(path, data):
+        from inventory.ansible import reader
+
         return reader.from_ini(decode(data, str(path)), path)
     document = yamlfile.parse(data, str(path), keep_tags=True)
     if tree.is_tree(document.data) and not _OWN_KEYS & document.data.keys():
+        from inventory.ansible import reader
+
         return reader.from_tree(document.checked(), path)
     return hostsfile.build(yamlfile.parse(data, str(path)), path)
 

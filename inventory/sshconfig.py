@@ -46,7 +46,7 @@ class SshOptions:
     first (`route` resolves them). `identity_agent`: None for the usual SSH_AUTH_SOCK, "none", or a socket.
     `strict_host_key_checking`: as ssh prints it: ask, true, accept-new, false. `connect_timeout`: seconds.
     `needs_openssh`: why another ssh implementation would fail here; empty when it would not. `control_path`: of
-    ssh's own connection sharing.
+    ssh's own connection sharing. `key_exchanges`: those that ssh offers, in its order.
     """
 
     target: str
@@ -66,6 +66,7 @@ class SshOptions:
     connect_timeout: int | None
     needs_openssh: tuple[str, ...]
     control_path: str | None = None
+    key_exchanges: tuple[str, ...] = ()
 
     @property
     def host_key_name(self) -> str:
@@ -184,6 +185,7 @@ def read(target: str, arguments: tuple[str, ...], answer: str) -> SshOptions:
         connect_timeout=int(timeout) if timeout.isdecimal() else None,
         needs_openssh=openssh_only(lines, identities, known_hosts, (alias or hostname, port)),
         control_path=_one(lines, "controlpath"),
+        key_exchanges=tuple(filter(None, (_one(lines, "kexalgorithms") or "").split(","))),
     )
 
 

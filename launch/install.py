@@ -70,7 +70,9 @@ def prepare(wish: Wish, fleet: Fleet, report: Report) -> Prepared:
     settings = settings_of(wish.playbooks, wish.values)
     with report.phase("Look"):
         sources = _sources(wish, fleet, settings)
-        seen = _looked(wish, fleet, settings, sources)
+        said = {name: _Said(host, settings, sources[name]) for name, host in fleet.hosts.items()}
+        early = _early(wish, said)
+        seen = _looked(wish, fleet, settings, early)
     with report.phase("Plan"):
         facts = {host: one.facts for host, one in seen.items() if one.facts is not None}
         assembly = _assembly(wish, fleet, facts, report)
@@ -79,8 +81,9 @@ def prepare(wish: Wish, fleet: Fleet, report: Report) -> Prepared:
         errors: list[BringupError] = []
         for host, one in seen.items():
             try:
-                said = _Said(fleet.hosts[host], settings, sources[host])
-                steps[host], left_out[host] = _steps(wish, said, one.facts, assembly)
+                steps[host], left_out[host] = (
+                    (early[host], ()) if one.facts is None else _steps(wish, said[host], one.facts, assembly)
+                )
             except BringupError as error:
                 errors.append(error)
         raise_all(errors)
@@ -158,7 +161,7 @@ def _looked(
     wish: Wish,
     fleet: Fleet,
     settings: Mapping[str, Mapping[str, str]],
-    sources: Mapping[str, Mapping[str, Source]],
+    early: Mapping[str, tuple[Step, ...]],
 ) -> dict[str, Look]:
     """Ask all hosts at once for all states that no fact decides, and for the facts that decide others: one round trip.
 
@@ -170,9 +173,7 @@ def _looked(
         threading.Thread(target=lambda: [import_module(name) for name in READERS], daemon=True).start()
 
     def one(transport: Transport) -> Look:
-        host = fleet.hosts[transport.host]
-        early = early_steps(wish.playbooks, settings, host.state_dir, sources[transport.host])
-        steps = _of_phases(early, wish.phases)
+        steps = early[transport.host]
         if blind:
             return Look(read(transport, steps))
         from launch.gather import asked_of
@@ -194,12 +195,24 @@ def _assembly(wish: Wish, fleet: Fleet, facts: Mapping[str, HostFacts], report: 
     return supplied(found, request, fleet, facts, report)
 
 
+def _early(wish: Wish, said: Mapping[str, _Said]) -> dict[str, tuple[Step, ...]]:
+    """The steps of each host that no fact changes; made once for hosts of which the same is said."""
+    made: list[tuple[str, Mapping[str, Source], tuple[Step, ...]]] = []
+    found: dict[str, tuple[Step, ...]] = {}
+    for name, one in said.items():
+        state_dir, sources = one.host.state_dir, one.sources
+        known = next((steps for at, given, steps in made if (at, given) == (state_dir, sources)), None)
+        if known is None:
+            known = _of_phases(early_steps(wish.playbooks, one.settings, state_dir, sources), wish.phases)
+            made.append((state_dir, sources, known))
+        found[name] = known
+    return found
+
+
 def _steps(
-    wish: Wish, said: _Said, facts: HostFacts | None, assembly: Assembly | None
+    wish: Wish, said: _Said, facts: HostFacts, assembly: Assembly | None
 ) -> tuple[tuple[Step, ...], tuple[LeftOut, ...]]:
     host = said.host
-    if facts is None:
-        return _of_phases(early_steps(wish.playbooks, said.settings, host.state_dir, said.sources), wish.phases), ()
     from playbooks.situation import Situation
 
     needs = assembly.needs if assembly else None

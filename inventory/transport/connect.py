@@ -23,10 +23,11 @@ def connect(host: Host) -> FramedTransport:
     return transport
 
 
-def choose(host: Host) -> FramedTransport:
+def choose(host: Host, *, brief: bool = False) -> FramedTransport:
     """The transport of `host`, not logged in yet; it logs in with `open` or its first script.
 
-    `auto` is ssh by paramiko, or the OpenSSH client where the configuration of the host needs it.
+    `auto` is ssh by paramiko, or the OpenSSH client where the configuration of the host needs it. `brief`: most
+    likely a single script is all that it will be asked.
     """
     if host.transport == "local":
         return LocalTransport(host.name)
@@ -39,6 +40,14 @@ def choose(host: Host) -> FramedTransport:
         from inventory.transport.openssh import OpensshTransport
 
         return OpensshTransport(host.name, options, hops)
+    if brief and host.transport == "auto" and not hops:
+        from inventory.transport.clientfirst import ClientFirst
+
+        return ClientFirst(host.name, options, lambda: _by_paramiko(host, options, hops))
+    return _by_paramiko(host, options, hops)
+
+
+def _by_paramiko(host: Host, options: SshOptions, hops: tuple[SshOptions, ...]) -> FramedTransport:
     from inventory.transport.ssh import SshTransport
 
     return SshTransport(host.name, options, hops)

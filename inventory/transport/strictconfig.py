@@ -32,8 +32,19 @@ def strict_arguments(folder: Path, options: SshOptions) -> tuple[str, ...]:
     return ("-F", str(path), *words)
 
 
+def strict_options(options: SshOptions) -> tuple[str, ...]:
+    """The same as ssh arguments, for a host without jump hosts: no file is needed."""
+    settings = _settings(options.connect_timeout or CONNECT_S)
+    return tuple(word for setting in settings for word in ("-o", setting.replace(" ", "=", 1)))
+
+
 def _text(included: tuple[str, ...], connect_s: int) -> str:
-    lines = [
+    lines = [*_settings(connect_s), *(f'Include "{expand_home(path)}"' for path in included)]
+    return "\n".join(lines) + "\n"
+
+
+def _settings(connect_s: int) -> tuple[str, ...]:
+    return (
         "BatchMode yes",
         "StrictHostKeyChecking yes",
         "UpdateHostKeys no",
@@ -44,6 +55,4 @@ def _text(included: tuple[str, ...], connect_s: int) -> str:
         "ForwardX11 no",
         "PermitLocalCommand no",
         "LogLevel INFO",
-        *(f'Include "{expand_home(path)}"' for path in included),
-    ]
-    return "\n".join(lines) + "\n"
+    )

@@ -16,10 +16,6 @@ from inventory.errors import raise_all
 from inventory.quoting import quote
 from launch import request
 from launch.report import Report
-from launch.settings import settings
-from launch.verbs.planned import planned_settings, wanted
-from playbooks.images.reference import parse_digest
-from playbooks.repositories.source import without_login
 
 if TYPE_CHECKING:
     from inventory.fleet import Fleet
@@ -31,6 +27,10 @@ if TYPE_CHECKING:
 
 
 def launch_request(model: str, **flags: str) -> Request:
+    from launch.settings import settings
+    from launch.verbs.planned import planned_settings, wanted
+    from playbooks.images.reference import parse_digest
+
     return request.Request(
         model=request.required("model", model, "deepseek-v4-pro"),
         name=request.deployment_name(flags["name"]),
@@ -108,6 +108,8 @@ def passwords(hosts: Sequence[Host]) -> set[str]:
 
 def _repository_passwords(hosts: Sequence[Host]) -> Iterator[str]:
     """As they are, and as they stand in a script."""
+    from playbooks.repositories.source import without_login
+
     for one in (one for host in hosts for one in host.mirrors.repositories.values()):
         _, login = without_login(one.url)
         if login and login.password.reveal():
@@ -146,10 +148,13 @@ def recipe(recipes: str, model: str) -> Found:
 
 
 @contextmanager
-def deployment(hosts: str, name: str, inventory: str) -> Iterator[tuple[Fleet, Deployment]]:
+def deployment(
+    hosts: str, name: str, inventory: str, *, latest: bool = False, within_s: float | None = None
+) -> Iterator[tuple[Fleet, Deployment]]:
     from inventory.fleet import Fleet
     from launch import operate
 
     listed = inventory_of(inventory)
     with Fleet(selected(listed, hosts)) as fleet:
-        yield fleet, operate.find(fleet, listed, request.deployment_name(name))[1]
+        asked = request.deployment_name(name)
+        yield fleet, operate.find(fleet, listed, asked, latest=latest, within_s=within_s)[1]

@@ -49,7 +49,7 @@ def install(  # noqa: PLR0913  (its flags)
     chosen = _chosen(asked["hosts"], asked["limit"], inventory)
     wish = _wish(asked, reboot=reboot)
     report = Report(quiet=json)
-    with Fleet(chosen) as fleet:
+    with Fleet(chosen, brief=True) as fleet:
 
         def prepared() -> Prepared:
             found = run.prepare(wish, fleet, report)
