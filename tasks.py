@@ -251,7 +251,7 @@ def _collected(verbs: tuple[tuple[str, Task[Any]], ...]) -> Collection:
 
 
 def _typed(words: list[str]) -> tuple[tuple[str, Task[Any]], ...]:
-    """The verbs of a command line that begins with one, else all: invoke copies every flag of every task it is given."""
+    """The verbs of a command line that begins with one, else all: invoke copies every flag of all tasks."""
     named = tuple(one for one in VERBS if one[0] in words)
     return named if words[:1] and words[0] in dict(VERBS) else VERBS
 
