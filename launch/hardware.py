@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from inventory.facts.base import Unknown, is_known
+from inventory.facts.base import Maybe, Unknown, Why, is_known
 
 if TYPE_CHECKING:
     from inventory.facts.host import HostFacts
@@ -33,6 +33,28 @@ _PROFILES: tuple[tuple[str, str], ...] = (
 )
 
 
+# Numbers on the PCI bus, as pci.ids and NVIDIA's gpu-admin-tools have them, for hosts without a driver.
+_ON_BUS: dict[str, tuple[str, ...]] = {
+    "a100": ("20b0", "20b2", "20b3", "20b5", "20f1"),
+    "h100": ("2313", "2321", "2330", "2331", "2336", "2337", "2338", "2339", "233d"),
+    "h200": ("2335", "233b"),
+    "h20": ("2328", "2329", "2309", "230c", "230e", "232c"),
+    "gh200": ("2342", "2343", "2345", "2348"),
+    "b200": ("2901",),
+    "b300": ("3182",),
+    "gb200": ("2941",),
+    "gb300": ("31c2",),
+    "l40s": ("26b9",),
+    "l4": ("27b8",),
+    "dgx_spark_gb10": ("2e12",),
+    "mi300x": ("74a1",),
+    "mi325x": ("74a5",),
+    "mi350x": ("75a0",),
+    "mi355x": ("75a3",),
+}
+_BY_NUMBER = {number: profile for profile, numbers in _ON_BUS.items() for number in numbers}
+
+
 def profile_of_name(gpu_name: str) -> str | None:
     """Name the profile of one GPU; None for a GPU that the taxonomy does not have."""
     return next((profile for pattern, profile in _PROFILES if re.search(pattern, gpu_name)), None)
@@ -46,3 +68,12 @@ def profile_of(facts: HostFacts) -> str | Unknown | None:
         return CPU
     profiles = {profile_of_name(gpu.name) for gpu in facts.gpus.devices}
     return profiles.pop() if len(profiles) == 1 else None
+
+
+def profile_to_equip(facts: HostFacts) -> Maybe[str]:
+    """The profile of a host that still has to be given its driver: by the PCI bus where no driver tells."""
+    told = profile_of(facts)
+    if isinstance(told, Unknown) and is_known(facts.bus_gpus) and facts.bus_gpus:
+        found = {_BY_NUMBER.get(one.device) for one in facts.bus_gpus}
+        told = found.pop() if len(found) == 1 else None
+    return told or Unknown(Why.EMPTY, "GPUs that no hardware profile is written for")

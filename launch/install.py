@@ -227,9 +227,9 @@ def _steps(
 
 
 def _hardware(facts: HostFacts) -> Maybe[str]:
-    from launch.hardware import profile_of
+    from launch.hardware import profile_to_equip
 
-    return profile_of(facts) or Unknown(Why.EMPTY, "GPUs that no hardware profile is written for")
+    return profile_to_equip(facts)
 
 
 def _of_phases(steps: Sequence[Step], phases: Sequence[Phase]) -> tuple[Step, ...]:

@@ -28,6 +28,7 @@ SECTIONS_OF = {
     "supervisor": frozenset({"software", "state"}),
     "driver_version": _DEVICES,
     "reserved_ports": frozenset({"network"}),
+    "next_kernel": frozenset({"driver"}),
 }
 """Sections of the facts that predicates and values are read from, beside those that are always asked."""
 

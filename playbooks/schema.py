@@ -97,7 +97,7 @@ def _unknown_words(
     early = [name for name in before if _is_earlier(file.steps, name, entry)]
     for place, words, known, what in (
         ("follows", entry.follows, early, "an entry further up, of no later phase"),
-        ("given", entry.when.given, list(file.settings), "a setting of this playbook"),
+        ("given", _given_words(entry, file), list(file.settings), "a setting of this playbook"),
         ("satisfies", entry.satisfies, _checks() if entry.satisfies else [], "the id of a check"),
         ("id", tuple(sorted(named(entry))), [*VALUES, *file.settings], "a value or a setting"),
     ):
@@ -107,6 +107,15 @@ def _unknown_words(
                 message = f"{word} is not {what}{did_you_mean(word, known)}"
                 required = f"one of {', '.join(known)}" if 0 < len(known) < 20 else what
                 yield document.error(at, message, observed=word, required=required)
+
+
+def _given_words(entry: Entry, file: PlaybookFile) -> tuple[str, ...]:
+    """Names of settings; a word with a value that its setting cannot have stays as it is, which is none."""
+    pairs = [(word, *word.partition("=")) for word in entry.when.given]
+    return tuple(
+        name if not equals or name not in file.settings or value in file.settings[name].values else word
+        for word, name, equals, value in pairs
+    )
 
 
 def _is_earlier(entries: tuple[Entry, ...], name: str, than: Entry) -> bool:

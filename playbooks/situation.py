@@ -15,6 +15,14 @@ if TYPE_CHECKING:  # hosts should not wait for their import
 
 NOT_PLANNED = Unknown(Why.NOT_ASKED, "only the plan of a model tells: give --model")
 DEBIAN_NAMES = {"x86_64": "amd64", "aarch64": "arm64"}
+TURING = 0x1E00
+"""NVIDIA numbers its GPUs on the bus in the order of their architectures: from here on they take the open modules."""
+SWITCHED_BOARDS = frozenset({"b200", "b300"})
+"""HGX boards whose NVSwitches are reached over InfiniBand: they are no devices of NVIDIA on the bus."""
+TRAYS = frozenset({"gb200", "gb300"})
+"""Of racks whose NVSwitches are in trays of their own."""
+COMPILED = frozenset({"nvidia-cuda-nvcc", "flashinfer-cubin", "flashinfer-jit-cache"})
+"""Wheels that compile kernels themselves, or have them compiled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +46,11 @@ class Situation:
 
     @property
     def gpu(self) -> Maybe[str]:
-        return self.facts.gpus.vendor if is_known(self.facts.gpus) else self.facts.gpus
+        """By the driver, else by the PCI bus: without a driver nothing else tells."""
+        if is_known(self.facts.gpus):
+            return self.facts.gpus.vendor
+        on_bus = {one.vendor for one in self.facts.bus_gpus} if is_known(self.facts.bus_gpus) else set()
+        return on_bus.pop() if len(on_bus) == 1 else self.facts.gpus
 
     @property
     def supervisor(self) -> Maybe[str]:
@@ -53,25 +65,62 @@ class Situation:
         if what == "rdma":
             return bool(facts.rdma) if is_known(facts.rdma) else facts.rdma
         if what == "nvswitch":
-            return _counted(facts.fabric.switches) if is_known(facts.fabric) else facts.fabric
+            return self._has_switches()
         if what == "several-gpus":
-            if not is_known(facts.gpus):
-                return facts.gpus
-            return len(facts.gpus.devices) + len(facts.gpus.hidden) > 1
+            count = self._gpu_count()
+            return count > 1 if is_known(count) else count
         if what == "docker":
             return facts.software.docker is not None if is_known(facts.software) else facts.software
+        if what in {"open-modules", "closed-modules"}:
+            takes_open = self._takes_open_modules()
+            return takes_open if isinstance(takes_open, Unknown) else takes_open is (what == "open-modules")
         return Unknown(Why.NOT_ASKED, f"no fact tells {what}")
+
+    def _gpu_count(self) -> Maybe[int]:
+        gpus, on_bus = self.facts.gpus, self.facts.bus_gpus
+        if is_known(gpus):
+            return len(gpus.devices) + len(gpus.hidden)
+        return len(on_bus) if is_known(on_bus) and on_bus else gpus
+
+    def _has_switches(self) -> Maybe[bool]:
+        """In the host itself."""
+        if self.hardware in TRAYS:
+            return False
+        if self.hardware in SWITCHED_BOARDS:
+            return self.has("several-gpus")
+        fabric = self.facts.fabric
+        return _counted(fabric.switches) if is_known(fabric) else fabric
+
+    def _takes_open_modules(self) -> Maybe[bool]:
+        """Whether all GPUs of NVIDIA take the open kernel modules: Turing and later do, Blackwell takes no others."""
+        if isinstance(self.facts.bus_gpus, Unknown):
+            return self.facts.bus_gpus
+        numbers = [int(one.device, 16) for one in self.facts.bus_gpus if one.vendor == "nvidia"]
+        return min(numbers) >= TURING if numbers else Unknown(Why.EMPTY, "no GPU of NVIDIA is on the PCI bus")
 
     def planned(self, what: str) -> Maybe[bool]:
         """What the launch is."""
+        if what == "imex" and self.settings.get("imex_nodes"):
+            return True
         if self.needs is None:
             return NOT_PLANNED
+        if what == "compiles":
+            return self._compiles(self.needs)
         if what == "container":
             return self.needs.container is not None
         if what == "several-hosts":
             return len(self.needs.hosts) > 1
-        told = {"rdma": self.needs.rdma, "mnnvl": self.needs.mnnvl}[what]
+        told = {"rdma": self.needs.rdma, "mnnvl": self.needs.mnnvl, "imex": self.needs.mnnvl}[what]
         return Unknown(Why.EMPTY, f"the plan does not tell {what}") if told is None else told
+
+    @staticmethod
+    def _compiles(needs: Requirements) -> Maybe[bool]:
+        """Whether ranks compile kernels on the host: not in an image, nor with wheels that have them compiled."""
+        if needs.container is not None:
+            return False
+        if not needs.build.packages:
+            return Unknown(Why.EMPTY, "the packages of the build are not known")
+        return not COMPILED & {name for name, _ in needs.build.packages}
 
 
 def _counted(number: int | None) -> Maybe[bool]:

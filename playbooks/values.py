@@ -44,6 +44,51 @@ def _driver(at: Situation) -> Maybe[str]:
     return at.facts.gpus.driver or Unknown(Why.EMPTY, "no driver is loaded")
 
 
+def _cuda_os(at: Situation) -> Maybe[str]:
+    """The folder of a system in NVIDIA's repository: ubuntu2404, debian12, rhel9."""
+    system = at.facts.system
+    if not is_known(system):
+        return system
+    if not system.id or not system.version:
+        return Unknown(Why.EMPTY, "os-release has no ID or no VERSION_ID")
+    if system.family == "rhel":
+        return f"rhel{system.version.partition('.')[0]}"
+    return f"{system.id}{system.version.replace('.', '')}"
+
+
+def _cuda_arch(at: Situation) -> Maybe[str]:
+    """sbsa: servers with Arm processors, other boards have a folder of their own there."""
+    return "sbsa" if at.architecture == "aarch64" else at.architecture
+
+
+def _next_kernel(at: Situation) -> Maybe[str]:
+    """That the next boot takes: the newest in /boot; where there is none, that which runs."""
+    driver = at.facts.driver
+    if not is_known(driver):
+        return driver
+    return driver.next_kernel or VALUES["kernel"](at)
+
+
+def _driver_branch(at: Situation) -> Maybe[str]:
+    """580 of the setting driver=580.95.05."""
+    return at.settings.get("driver", "").partition(".")[0] or Unknown(Why.NOT_ASKED, "the setting driver has no value")
+
+
+def _toolkit_series(at: Situation) -> Maybe[str]:
+    """13-0, as the names of CUDA's packages have it, of what the pinned build was made for."""
+    if at.needs is None:
+        return NOT_PLANNED
+    runtime = next((one.gpu_runtime for one in at.needs.hosts if one.host == at.facts.host), None)
+    parts = (runtime or "").split(".")
+    return "-".join(parts[:2]) if len(parts) > 1 else Unknown(Why.EMPTY, "the plan does not tell its CUDA")
+
+
+def _imex_lines(at: Situation) -> Maybe[str]:
+    """The trays of an NVLink domain, one a line: those of the setting, else of the launch."""
+    given = at.settings.get("imex_nodes", "").split()
+    return "\n".join(given) if given else _addresses(at)
+
+
 def _addresses(at: Situation) -> Maybe[str]:
     """Of all hosts of the launch, one a line."""
     if at.needs is None:
@@ -80,6 +125,12 @@ VALUES: Mapping[str, Callable[[Situation], Maybe[str]]] = {
     "driver_version": _driver,
     "host_addresses": _addresses,
     "reserved_ports": _reserved_ports,
+    "next_kernel": _next_kernel,
+    "cuda_os": _cuda_os,
+    "cuda_arch": _cuda_arch,
+    "driver_branch": _driver_branch,
+    "cuda_series": _toolkit_series,
+    "imex_lines": _imex_lines,
 }
 
 

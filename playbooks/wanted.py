@@ -18,6 +18,7 @@ from playbooks.schema import Playbook
 from playbooks.situation import NOT_PLANNED, Situation
 from playbooks.steps.repository import Repository
 from playbooks.values import ValueUnknown, filled, given, named
+from playbooks.when import is_given
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,7 @@ def mirrors_of(playbooks: Iterable[Playbook], settings: Mapping[str, Mapping[str
 
 
 def _has_its_settings(entry: Entry, settings: Mapping[str, str]) -> bool:
-    return all(name in settings for name in entry.when.given)
+    return all(is_given(word, settings) for word in entry.when.given)
 
 
 def _in_order(steps: Iterable[Step]) -> tuple[Step, ...]:

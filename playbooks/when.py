@@ -6,7 +6,7 @@ All predicates of an entry must hold; of one that takes several words, one word 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Literal, TypeAlias
 
 from pydantic import BeforeValidator
@@ -25,8 +25,8 @@ Gpu: TypeAlias = Literal["nvidia", "amd", "none"]
 Os: TypeAlias = Literal["debian", "rhel"]
 Arch: TypeAlias = Literal["x86_64", "aarch64"]
 Supervisor: TypeAlias = Literal["systemd", "process-group"]
-Has: TypeAlias = Literal["rdma", "nvswitch", "several-gpus", "docker"]
-Planned: TypeAlias = Literal["rdma", "container", "several-hosts", "mnnvl"]
+Has: TypeAlias = Literal["rdma", "nvswitch", "several-gpus", "docker", "open-modules", "closed-modules"]
+Planned: TypeAlias = Literal["rdma", "container", "several-hosts", "mnnvl", "imex", "compiles"]
 Hardware: TypeAlias = Literal[
     "a100",
     "h100",
@@ -60,7 +60,7 @@ class When(Strict):
     supervisor: Annotated[tuple[Supervisor, ...], BeforeValidator(_listed)] = ()
     has: Annotated[tuple[Has, ...], BeforeValidator(_listed)] = ()
     plan: Annotated[tuple[Planned, ...], BeforeValidator(_listed)] = ()
-    given: OneOf = ()  # settings of the playbook that the operator gave
+    given: OneOf = ()  # settings of the playbook that have a value; `name=value`: this one
 
     def holds(self, at: Situation) -> Maybe[bool]:
         """Whether the entry counts on this host. False wins over unknown, unknown over true."""
@@ -79,7 +79,7 @@ class When(Strict):
 
     def _answers(self, at: Situation) -> Iterator[Maybe[bool]]:
         if self.given:
-            yield all(name in at.settings for name in self.given)
+            yield all(is_given(word, at.settings) for word in self.given)
         if self.gpu:
             yield _among(at.gpu, self.gpu)
         if self.hardware:
@@ -94,6 +94,12 @@ class When(Strict):
             yield _among(at.supervisor, self.supervisor)
         yield from (at.has(word) for word in self.has)
         yield from (at.planned(word) for word in self.plan)
+
+
+def is_given(word: str, settings: Mapping[str, str]) -> bool:
+    """Whether a setting has a value, or with `name=value` this one."""
+    name, equals, value = word.partition("=")
+    return name in settings and (not equals or settings[name] == value)
 
 
 def _among(fact: Maybe[str], words: tuple[str, ...]) -> Maybe[bool]:
