@@ -1,9 +1,8 @@
-"""The verbs on a deployment that is there: status, logs, stop, restart. They read the hosts and need nothing else."""
+"""The verbs on a deployment that is there: smoke, stop, start, restart. They read the hosts and need nothing else."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from inventory.errors import BringupError, ChangeFailed, CheckFailed, HostUnreachable, NotServing, raise_all
@@ -14,7 +13,7 @@ from launch.planned.wanted import KEY_FILE
 from launch.smoke import Answer, Endpoint, read_answer, smoke_script
 from launch.supervise import STOP_GRACE_S, keep_script, start_script, stop_script, tail_script
 from launch.survey import Deployment, Survey, survey, the_one
-from launch.verdict import MIXED, Verdict, deploy_again, judge, states
+from launch.verdict import MIXED, deploy_again, states
 from launch.watch import Ready, watch
 from playbooks.layout import Layout
 
@@ -23,41 +22,26 @@ if TYPE_CHECKING:
     from inventory.transport.base import Completed, Transport
     from launch.report import Report
 
-CANARY_DEADLINE_S = 15.0
 START_DEADLINE_S = 60.0
 SMOKE_DEADLINE_S = 180.0
 KEEP_DEADLINE_S = 20.0
 
 
-@dataclass(frozen=True, slots=True)
-class Status:
-    """A deployment with its ranks in one word per host, the canary of every endpoint, and the verdict."""
+def find(
+    fleet: Fleet, inventory: Inventory, name: str | None, *, latest: bool = False, within_s: float | None = None
+) -> tuple[Survey, Deployment]:
+    """Find the deployment; hosts of its gang that were not selected are taken in, because the gang is the unit.
 
-    deployment: Deployment
-    states: Mapping[str, str]
-    answers: tuple[Answer, ...]
-    verdict: Verdict
-
-
-def find(fleet: Fleet, inventory: Inventory, name: str | None) -> tuple[Survey, Deployment]:
-    """Find the deployment; hosts of its gang that were not selected are taken in, because the gang is the unit."""
-    seen = survey(fleet)
-    found = the_one(seen, name)
+    `latest`: of several the last one. `within_s`: hosts that take longer to answer are given up.
+    """
+    seen = survey(fleet, within_s=within_s)
+    found = the_one(seen, name, latest=latest)
     others = [inventory.resolve(host)[0] for host in found.gang.hosts if host not in fleet.hosts]
     if others:
         fleet.add(others)
-        seen = survey(fleet)
+        seen = survey(fleet, within_s=within_s)
         found = the_one(seen, found.gang.name)
     return seen, found
-
-
-def status(fleet: Fleet, deployment: Deployment) -> Status:
-    """Ask every public endpoint for a real completion and judge."""
-    seen = states(deployment)
-    serving = [member for member in deployment.gang.members if member.url and seen[member.host] == "running"]
-    answers, lost = canary(fleet, deployment.gang, serving, timeout_s=CANARY_DEADLINE_S)
-    heard = replace(deployment, unanswered={**deployment.unanswered, **lost})
-    return Status(heard, states(heard), answers, judge(heard, answers))
 
 
 def canary(
@@ -67,14 +51,11 @@ def canary(
 
     Returns the answers, and the errors of hosts that could not be asked: of their endpoints nothing is known.
     """
-    endpoints = {member.host: _endpoint(gang, member) for member in members}
+    endpoints = {member.host: endpoint_of(gang, member, tools=gang.tools) for member in members}
 
     def one(transport: Transport) -> Answer:
         endpoint = endpoints[transport.host]
-        folder = Layout(fleet.state_dirs[transport.host]).generation(gang.name, gang.generation)
-        key_file = f"{folder}/{KEY_FILE}" if gang.asks_key else ""
-        python = gang.of(transport.host).python
-        script = smoke_script(endpoint, python=python, timeout_s=timeout_s, key_file=key_file)
+        script = canary_script(gang, endpoint, state_dir=fleet.state_dirs[transport.host], timeout_s=timeout_s)
         return read_answer(endpoint, transport.run(script, timeout=timeout_s + 10))
 
     outcomes = fleet.each(one, tuple(endpoints))
@@ -82,11 +63,18 @@ def canary(
     return answers, {host: outcome for host, outcome in outcomes.items() if isinstance(outcome, BringupError)}
 
 
-def _endpoint(gang: Generation, member: Member) -> Endpoint:
+def canary_script(gang: Generation, endpoint: Endpoint, *, state_dir: str, timeout_s: float) -> str:
+    """What asks `endpoint` on its own host, with the key of the generation where it asks for one."""
+    folder = Layout(state_dir).generation(gang.name, gang.generation)
+    key_file = f"{folder}/{KEY_FILE}" if gang.asks_key else ""
+    return smoke_script(endpoint, python=gang.of(endpoint.host).python, timeout_s=timeout_s, key_file=key_file)
+
+
+def endpoint_of(gang: Generation, member: Member, *, tools: bool = False) -> Endpoint:
     """With internal load balancing all ranks of the gang answer behind the head, with external one behind each."""
     behind = sum(one.ranks for one in gang.members)
     behind = {"hybrid": member.ranks, "external": 1}.get(gang.load_balancing, behind)
-    return Endpoint(member.host, ",".join(member.urls), gang.served_name, behind, gang.prompt, gang.max_tokens)
+    return Endpoint(member.host, ",".join(member.urls), gang.served_name, behind, gang.prompt, gang.max_tokens, tools)
 
 
 def smoke(fleet: Fleet, gang: Generation, *, timeout_s: float) -> tuple[Answer, ...]:
@@ -116,8 +104,9 @@ def stop(fleet: Fleet, gang: Generation, report: Report, *, strays: Sequence[str
     """
 
     def one(transport: Transport) -> Completed:
-        script = stop_script(gang.name, gang.ports, state_dir=fleet.state_dirs[transport.host])
-        return transport.run(script, timeout=STOP_GRACE_S + 60)
+        state_dir, grace_s = fleet.state_dirs[transport.host], gang.drain_s + STOP_GRACE_S
+        script = stop_script(gang.name, gang.ports, state_dir=state_dir, grace_s=grace_s)
+        return transport.run(script, timeout=gang.drain_s + STOP_GRACE_S + 60)
 
     errors: list[BringupError] = []
     for host, outcome in fleet.each(one, (*gang.hosts, *strays)).items():
@@ -126,7 +115,8 @@ def stop(fleet: Fleet, gang: Generation, report: Report, *, strays: Sequence[str
         elif outcome.text or outcome.exit_status != 0:
             errors.append(_left(outcome, host, gang.name))
         else:
-            report.say(f"{host}: stopped: no unit, no process, ports {', '.join(map(str, gang.ports))} free")
+            ports = ", ".join(map(str, gang.ports))
+            report.say(f"{host}: stopped: no unit, no process, no GPU and no shared memory held, ports {ports} free")
     raise_all(errors)
 
 
@@ -244,7 +234,7 @@ def _left(outcome: Completed, host: str, name: str) -> ChangeFailed:
         "the ranks are stopped, but somebody else listens on their ports" if foreign else "the ranks are not stopped",
         id="not-stopped",
         observed=outcome.text.strip().replace("\n", "\n    ") or outcome.stderr.decode(errors="replace").strip()[-300:],
-        required="no unit, no process, ports free",
+        required="no unit, no process, no GPU and no shared memory held, ports free",
         next_command=f"on {host}: end the process that is named, by its owner's means"
         if foreign
         else f"invoke stop --hosts {host} --name {name}",

@@ -104,6 +104,11 @@ class Progress:
         return self._cause.error
 
     @property
+    def cause_line(self) -> str:
+        """The line of the log that holds it."""
+        return self._cause.line
+
+    @property
     def kv_cache_tokens(self) -> int | None:
         """Tokens that the KV caches of this host's engines hold together."""
         return sum(self._cache_tokens.values()) or None

@@ -29,6 +29,7 @@ class Endpoint:
     ranks: int
     prompt: str
     max_tokens: int
+    tools: bool = False
 
     @property
     def count(self) -> int:
@@ -37,31 +38,44 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What an endpoint gave: `text` of one completion and the slowest time, or the first `error`."""
+    """What an endpoint gave: `text` of one completion and the slowest time, or the first `error`.
+
+    `called`: it called the tool that was offered; None: none was.
+    """
 
     endpoint: Endpoint
     ok: bool
     text: str
     seconds: float | None
     error: str
+    called: bool | None = None
 
 
 def smoke_script(endpoint: Endpoint, *, python: str, timeout_s: float, key_file: str = "") -> str:
-    """Render the script that asks `endpoint` for one completion per rank, at once; with the key of `key_file`."""
+    """Render the script that asks every rank of `endpoint` for a completion, at once; with the key of `key_file`."""
     count = max(1, endpoint.ranks)
-    words = quote_all([endpoint.url, endpoint.model, endpoint.prompt, endpoint.max_tokens, count, timeout_s, key_file])
+    told = [endpoint.url, endpoint.model, endpoint.prompt, endpoint.max_tokens, count, timeout_s, key_file]
+    words = quote_all([*told, "tools"] if endpoint.tools else told)
     return f"env -i {quote(python)} - {words} <<'END_OF_PROGRAM'\n{PROGRAM.read_text()}END_OF_PROGRAM\n"
 
 
 def read_answer(endpoint: Endpoint, completed: Completed) -> Answer:
     """Read what the script printed; anything but the expected line is an error that quotes it."""
+    return answer_of(endpoint, completed.text, completed.stderr.decode(errors="replace"))
+
+
+def answer_of(endpoint: Endpoint, text: str, said: str = "") -> Answer:
+    """The same of what it printed, and what it said on stderr."""
     try:
-        answers = json.loads(completed.text)
-        failed = next((one.get("error", "no token") for one in answers if not one["ok"]), "")
+        answers = json.loads(text)
+        failed = next((one for one in answers if not one["ok"]), None)
         if failed:
-            return Answer(endpoint, ok=False, text="", seconds=None, error=failed)
+            which = f"rank {failed['rank']}: " if "rank" in failed else ""
+            return Answer(endpoint, ok=False, text="", seconds=None, error=which + str(failed.get("error", "no token")))
         slowest = max(float(one["seconds"]) for one in answers)
-        return Answer(endpoint, ok=True, text=str(answers[0]["text"]), seconds=slowest, error="")
-    except (ValueError, KeyError, TypeError, IndexError):
-        seen = (completed.stderr or completed.stdout).decode(errors="replace").strip()[-200:]
+        called = [bool(one["called"]) for one in answers if "called" in one]
+        first = next((str(one["text"]) for one in answers if "called" not in one), "")
+        return Answer(endpoint, ok=True, text=first, seconds=slowest, error="", called=all(called) if called else None)
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError):
+        seen = (said or text).strip()[-200:]
         return Answer(endpoint, ok=False, text="", seconds=None, error=f"the probe said: {seen or 'nothing'}")

@@ -12,8 +12,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import inventory.facts
 from inventory.errors import BadInput
-from inventory.facts.gather import piece
 from inventory.quoting import quote, quote_all
 from launch.cache_lines import Actual, kept, of_lines
 from launch.generation import Generation, read_generation
@@ -49,7 +49,8 @@ class Told:
     """What a host says of one deployment. `generation` is None when its record cannot be read.
 
     `caches`: what its engines logged of their KV caches; none before they were ready. `pid`, `restarts` and
-    `exit_status` are those of the main process, as far as its supervisor knows.
+    `exit_status` are those of the main process, as far as its supervisor knows. `since`: when this generation became
+    the current one, Unix time by the host's clock.
     """
 
     name: str
@@ -60,13 +61,16 @@ class Told:
     pid: int | None = None
     restarts: int | None = None
     exit_status: int | None = None
+    since: int | None = None
 
 
 @cache
 def functions() -> str:
     """The shell functions that every script here begins with."""
-    own = (Path(__file__).parent / "programs" / "supervise.sh").read_text(encoding="utf-8")
-    return piece("sh/deployment_processes") + piece("gpu/now") + own
+    facts = Path(inventory.facts.__path__[0])
+    own = Path(__file__).parent / "programs" / "supervise.sh"
+    pieces = (facts / "sh" / "deployment_processes.sh", facts / "gpu" / "now.sh", own)
+    return "".join(path.read_text(encoding="utf-8") for path in pieces)
 
 
 def state_step(gang: Generation, *, state_dir: str, phase: Phase, deadline_s: float) -> Step:
@@ -134,9 +138,9 @@ def read_told(answer: str, host: str) -> tuple[Told, ...]:
 
 def _main(text: str) -> dict[str, int]:
     """The numbers that the supervisor knows of the main process."""
-    named = {"pid": "pid", "restarts": "restarts", "exit": "exit_status"}
+    named = {"pid": "pid", "restarts": "restarts", "exit": "exit_status", "since": "since"}
     pairs = (part.partition("=") for part in text.split())
-    return {named[key]: int(value) for key, _, value in pairs if key in named and re.fullmatch(r"[0-9]{1,9}", value)}
+    return {named[key]: int(value) for key, _, value in pairs if key in named and re.fullmatch(r"[0-9]{1,12}", value)}
 
 
 def _generation_or_none(record: str, host: str) -> Generation | None:

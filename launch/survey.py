@@ -32,6 +32,11 @@ class Deployment:
     strays: Mapping[str, Told] = field(default_factory=dict)
 
     @property
+    def switched_at(self) -> int:
+        """When this became what its hosts run: seconds of Unix time; 0: no host tells."""
+        return max((one.since or 0 for one in self.told.values()), default=0)
+
+    @property
     def missing(self) -> tuple[str, ...]:
         """Hosts of the gang that answered but do not know this generation, or were not asked."""
         return tuple(host for host in self.gang.hosts if host not in self.told and host not in self.unanswered)
@@ -46,14 +51,14 @@ class Survey:
     unreadable: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
-def survey(fleet: Fleet) -> Survey:
-    """Ask every host which deployments it has."""
+def survey(fleet: Fleet, *, within_s: float | None = None) -> Survey:
+    """Ask every host which deployments it has; one that takes longer than `within_s` is given up."""
 
     def one(transport: Transport) -> tuple[Told, ...]:
         script = tell_script(state_dir=fleet.state_dirs[transport.host])
         return read_told(in_time(transport.run(script, timeout=DEADLINE_S), transport.host).text, transport.host)
 
-    outcomes = fleet.each(one)
+    outcomes = fleet.each(one, within_s=within_s)
     unanswered = {host: error for host, error in outcomes.items() if isinstance(error, BringupError)}
     told = {host: found for host, found in outcomes.items() if not isinstance(found, BringupError)}
     found = united(told, unanswered)
@@ -62,10 +67,15 @@ def survey(fleet: Fleet) -> Survey:
     return Survey(found, unanswered, unreadable)
 
 
-def the_one(found: Survey, name: str | None) -> Deployment:
-    """The deployment called `name`, or the only one. Raises `BadInput` when that does not name one."""
+def the_one(found: Survey, name: str | None, *, latest: bool = False) -> Deployment:
+    """The deployment called `name`, or the only one; `latest`: the one that was switched last, if there are several.
+
+    Raises `BadInput` when that does not name one.
+    """
     if name and name in found.deployments:
         return found.deployments[name]
+    if latest and not name and found.deployments:
+        return max(found.deployments.values(), key=lambda one: one.switched_at)
     if not name and len(found.deployments) == 1:
         return next(iter(found.deployments.values()))
     known = ", ".join(found.deployments) or "none"

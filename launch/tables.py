@@ -9,7 +9,8 @@ from launch.cache_lines import against
 
 if TYPE_CHECKING:
     from launch.catalogue import Found
-    from launch.operate import Status
+    from launch.running.status import Status
+    from launch.supervise import Told
 
 Table = tuple[Sequence[str], Sequence[Sequence[str]]]
 
@@ -25,6 +26,8 @@ def status_rows(status: Status) -> Table:
                 member.host,
                 f"{member.start_rank}-{member.start_rank + member.ranks - 1}" if member.ranks else "part of 0",
                 status.states[member.host],
+                status.phases.get(member.host, ""),
+                _main(told),
                 "" if told is None or told.log_age_s is None else f"{told.log_age_s} s ago",
                 " ".join(member.urls) or "headless",
                 "" if answer is None else f"{answer.seconds} s" if answer.ok else f"failed: {answer.error}",
@@ -32,7 +35,30 @@ def status_rows(status: Status) -> Table:
                 member.supervisor,
             )
         )
-    return ("host", "ranks", "state", "last log line", "endpoint", "completion", "KV cache", "supervisor"), rows
+    return (
+        "host",
+        "ranks",
+        "state",
+        "phase",
+        "main process",
+        "last log line",
+        "endpoint",
+        "completion",
+        "KV cache",
+        "supervisor",
+    ), rows
+
+
+def _main(told: Told | None) -> str:
+    """What is known of the main process: its pid, how often it was restarted, how it ended."""
+    if told is None:
+        return ""
+    parts = [f"pid {told.pid}"] if told.pid else []
+    if told.restarts:
+        parts.append(f"{told.restarts} restarts")
+    if told.exit_status is not None and not told.pid:
+        parts.append(f"exit status {told.exit_status}")
+    return ", ".join(parts)
 
 
 def recipe_rows(found: Sequence[Found]) -> Table:

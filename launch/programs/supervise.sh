@@ -206,8 +206,10 @@ keep_cache_lines() {
     printf '%s\n' "$@" >"$kc_dir/kv-cache.partial" && mv -f "$kc_dir/kv-cache.partial" "$kc_dir/kv-cache"
 }
 
-# main_told NAME: `pid=N restarts=N exit=N` of the main process, as far as somebody knows.
+# main_told NAME: `since=N pid=N restarts=N exit=N`: when this generation became the current one, and of the main process
+# what somebody knows.
 main_told() {
+    printf 'since=%s ' "$(stat -c %Y "$state_dir/deployments/$1/current" 2>/dev/null)"
     if has_unit "$1"; then
         systemctl show "bringup-$1.service" -p MainPID,NRestarts,ExecMainStatus 2>/dev/null |
             sed -n 's/^MainPID=/pid=/p; s/^NRestarts=/restarts=/p; s/^ExecMainStatus=/exit=/p' | tr '\n' ' '

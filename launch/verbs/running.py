@@ -7,24 +7,23 @@ import sys
 from inventory.errors import BringupError, ExitCode, raise_all
 from inventory.fleet import Fleet
 from launch import request
-from launch.report import Report, print_json, print_table, printable
+from launch.report import Report, print_json, printable
 from launch.verbs import arguments
 
 DEFAULT_LINES = 50
 
 
 def status(*, hosts: str, name: str, inventory: str, json: bool) -> ExitCode:
-    from launch import operate
-    from launch.tables import status_rows
+    from launch.running import answers
+    from launch.running.status import SURVEY_S
+    from launch.running.status import status as look
 
-    with arguments.deployment(hosts, name, inventory) as (fleet, found):
-        seen = operate.status(fleet, found)
+    with arguments.deployment(hosts, name, inventory, latest=True, within_s=SURVEY_S) as (fleet, found):
+        seen = look(fleet, found)
     if json:
-        print_json("status", seen)
+        print_json("status", answers.document(seen))
     else:
-        Report().say(f"{seen.deployment.gang.name}: {seen.verdict.health}: {seen.verdict.reason}")
-        print_table(*status_rows(seen))
-        Report().say(f"next: {seen.verdict.next_command}")
+        answers.show(seen, Report())
     return seen.verdict.exit_code
 
 

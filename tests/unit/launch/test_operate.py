@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from inventory.errors import BringupError, ChangeFailed, CheckFailed, ExitCode, HostUnreachable, NotServing
+from inventory.errors import BringupError, ChangeFailed, CheckFailed, HostUnreachable, NotServing
 from inventory.transport.base import Completed
 from launch import operate
 from launch.phases import Progress, Role
 from launch.report import Report
 from launch.supervise import Told
 from launch.survey import Deployment
-from launch.verdict import Health
 from launch.watch import Watched, _look
 from tests.unit.launch.test_verdict import GANG, LOST, deployment, told
 
@@ -75,13 +74,6 @@ def test_an_endpoint_without_a_completion_is_not_serving() -> None:
     with pytest.raises(NotServing) as caught:
         operate.smoke(fleet(tray1=lambda _: says(SERVES), tray2=lambda _: says(FAILS)), GANG, timeout_s=1)
     assert caught.value.host == "tray2"
-
-
-def test_status_of_a_host_that_is_lost_while_it_is_asked_is_unknown() -> None:
-    running = deployment(tray1=told("running"), tray2=told("running"))
-    seen = operate.status(fleet(tray1=lambda _: says(SERVES), tray2=lambda _: LOST), running)
-    assert (seen.verdict.health, seen.verdict.exit_code) == (Health.UNKNOWN, ExitCode.UNREACHABLE)
-    assert seen.states == {"tray1": "running", "tray2": "no answer"}
 
 
 def test_an_answer_that_the_deadline_cut_off_is_unknown_and_no_bug() -> None:

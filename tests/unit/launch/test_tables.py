@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from launch.cache_lines import of_lines
 from launch.generation import Generation, Member
-from launch.operate import Status
+from launch.running.status import Status
 from launch.supervise import RankState, Told
 from launch.survey import Deployment
 from launch.tables import status_rows
