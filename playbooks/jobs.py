@@ -52,8 +52,11 @@ exit "$(cat "$job/exit")"
 """
 
 
-def start_script(job_id: str, script: str, *, state_dir: str, about: str = "") -> str:
-    """Start `script` detached as job `job_id` and follow it: event lines on stdout, last output on stderr."""
+def start_script(job_id: str, script: str, *, state_dir: str, about: str = "", follow: bool = True) -> str:
+    """Start `script` detached as job `job_id` and follow it: event lines on stdout, last output on stderr.
+
+    Without `follow` the text ends when the job is on record; `$job` is its folder for what comes behind.
+    """
     job = f"{state_dir}/jobs/{job_id}"
     body = base64.encodebytes(script.encode()).decode()
     return f"""{_enter(job)}
@@ -79,7 +82,7 @@ while [ ! -e "$job/record" ]; do
   esac
   sleep 0.02
 done
-{_FOLLOW}"""
+{_FOLLOW if follow else ""}"""
 
 
 def follow_script(job_id: str, *, state_dir: str) -> str:
