@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from launch.standin import metrics
+from launch.standin.adapters import Adapters, CannotLoad
 from launch.standin.answers import Completion, completion_of
 from launch.standin.front import EngineDead, Front
 from launch.standin.web import Request, Response, as_json
@@ -46,6 +47,10 @@ class Api:
             "/v1/chat/completions": ("POST", self.complete),
             "/tokenize": ("POST", self.tokenize),
         }
+        self.adapters = Adapters(self.host)
+        if self.adapters.may_change:
+            self.routes["/v1/load_lora_adapter"] = ("POST", self.load_adapter)
+            self.routes["/v1/unload_lora_adapter"] = ("POST", self.unload_adapter)
 
     async def handle(self, request: Request) -> Response:
         methods, route = self.routes.get(request.path, ("", None))
@@ -78,20 +83,30 @@ class Api:
 
     async def models(self, _: Request) -> Response:
         model = self.host.model
-        cards = [
-            {
-                "id": name,
-                "object": "model",
-                "created": self.created,
-                "owned_by": "bringup stand-in (simulated)",
-                "root": model.path,
-                "parent": None,
-                "max_model_len": model.max_length,
-                "simulated": True,
-            }
-            for name in model.names
-        ]
+        cards = [self.card(name, model.path) for name in model.names]
+        cards += [self.card(name, path, model.names[0]) for name, path in self.adapters.paths.items()]
         return as_json(200, {"object": "list", "data": cards})
+
+    def card(self, name: str, root: str, parent: str | None = None) -> dict[str, Any]:
+        return {
+            "id": name,
+            "object": "model",
+            "created": self.created,
+            "owned_by": "bringup stand-in (simulated)",
+            "root": root,
+            "parent": parent,
+            "max_model_len": None if parent else self.host.model.max_length,
+            "simulated": True,
+        }
+
+    async def load_adapter(self, request: Request) -> Response:
+        body = self.read(request)
+        name, path = str(body.get("lora_name") or ""), str(body.get("lora_path") or "")
+        return _done(lambda: self.adapters.load(name, path, in_place=bool(body.get("load_inplace"))))
+
+    async def unload_adapter(self, request: Request) -> Response:
+        name = str(self.read(request).get("lora_name") or "")
+        return _done(lambda: self.adapters.unload(name))
 
     async def tokenize(self, request: Request) -> Response:
         words = str(self.read(request).get("prompt", "")).split()
@@ -142,7 +157,7 @@ class Api:
         return body
 
     def check_model(self, name: object) -> None:
-        if name and name not in self.host.model.names:
+        if name and name not in self.host.model.names and name not in self.adapters.paths:
             raise Refused(404, "NotFoundError", f"The model `{name}` does not exist.", "model")
 
     def limit(self, body: dict[str, Any], completion: Completion) -> int:
@@ -178,6 +193,13 @@ class Api:
         if not text.isdecimal() or int(text) >= len(served):
             raise Refused(400, "BadRequestError", f"data_parallel_rank {text} is out of range [0, {len(served)}).")
         return served[int(text)]
+
+
+def _done(change: Callable[[], str]) -> Response:
+    try:
+        return Response(200, change().encode(), "text/plain; charset=utf-8")
+    except CannotLoad as error:
+        raise Refused(error.status, error.kind, str(error)) from None
 
 
 def event(value: object) -> str:
