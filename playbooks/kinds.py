@@ -8,6 +8,7 @@ from pydantic import Field
 
 from playbooks.entry import Entry
 from playbooks.steps.command import Command
+from playbooks.steps.kernel_driver import KernelDriver
 from playbooks.steps.kernel_module import KernelModule
 from playbooks.steps.limits import Limits
 from playbooks.steps.package import Package
@@ -19,7 +20,7 @@ from playbooks.steps.systemd_unit import SystemdUnit
 from playbooks.steps.user import Group, User
 
 KINDS: tuple[type[Entry], ...] = (
-    *(Command, Directory, File, Group, KernelModule, Limits),
+    *(Command, Directory, File, Group, KernelDriver, KernelModule, Limits),
     *(Package, Reboot, Repository, Symlink, Sysctl, SystemdUnit, User),
 )
 AnyEntry: TypeAlias = Annotated[
@@ -27,6 +28,7 @@ AnyEntry: TypeAlias = Annotated[
     | Directory
     | File
     | Group
+    | KernelDriver
     | KernelModule
     | Limits
     | Package

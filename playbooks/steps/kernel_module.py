@@ -32,7 +32,10 @@ REFUSALS = (
 
 
 class KernelModule(Entry):
-    """`loaded: false`: blacklisted, and unloaded where nothing uses it. `initramfs`: it is loaded from there."""
+    """`loaded: false`: blacklisted, and unloaded where nothing uses it. `initramfs`: it is loaded from there.
+
+    `later`: the files alone; what is loaded stays until a restart, which an entry `reboot` has to ask for.
+    """
 
     PHASE: ClassVar[Phase] = Phase.CONFIGURE
     kind: Literal["kernel_module"]
@@ -40,6 +43,7 @@ class KernelModule(Entry):
     loaded: bool = True
     options: dict[OptionName, OptionValue] = Field(default_factory=dict)
     initramfs: bool = False
+    later: bool = False
 
     def step(self, at: At) -> Step:
         begin = (
@@ -51,15 +55,18 @@ class KernelModule(Entry):
         )
         kept = "".join(f"same_option {quote(name)} {quote(value)}\n" for name, value in self.options.items())
         said = f"load {self.module}" if self.loaded else f"keep {self.module} out of the kernel"
+        goal = "later" if self.later else "loaded" if self.loaded else "out"
         return self.made(
             at,
-            probe=f"{begin}options_apply() {{\n{kept}:\n}}\nmodule_state {'loaded' if self.loaded else 'out'}",
-            wanted=f"{'loaded' if self.loaded else 'out'}, files as wanted",
+            probe=f"{begin}options_apply() {{\n{kept}:\n}}\nmodule_state {goal}",
+            wanted=f"{goal}, files as wanted",
             script=begin
             + write(f"/etc/modules-load.d/bringup-{self.module}.conf", self._load(), "0644", Ownership())
             + write(f"/etc/modprobe.d/bringup-{self.module}.conf", self._options(), "0644", Ownership())
-            + f"options_apply() {{\n{kept}:\n}}\nmake_so {'loaded' if self.loaded else 'out'}\n",
-            summary=said + "".join(f" {name}={value}" for name, value in self.options.items()),
+            + f"options_apply() {{\n{kept}:\n}}\nmake_so {goal}\n",
+            summary=said
+            + "".join(f" {name}={value}" for name, value in self.options.items())
+            + (" from the next start on" if self.later else ""),
             refusals=REFUSALS,
         )
 

@@ -16,7 +16,8 @@ files_as_wanted() {
 }
 
 module_state() {
-  if in_kernel; then
+  if [ "$1" = later ]; then state=later
+  elif in_kernel; then
     state=loaded
     if [ "$1" = loaded ]; then other=$(options_apply) || state="loaded with $other"; fi
   elif [ "$1" = loaded ] && ! modinfo "$module" >/dev/null 2>&1; then
@@ -43,6 +44,7 @@ new_initramfs() {
 
 make_so() {
   if [ "$initramfs" = yes ]; then new_initramfs; fi
+  if [ "$1" = later ]; then return 0; fi
   if [ "$1" = out ]; then
     if in_kernel; then unload; fi
     return 0

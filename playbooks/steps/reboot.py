@@ -12,13 +12,15 @@ from playbooks.plan import Action, Phase, Step
 from playbooks.steps.kernel_module import Module
 
 NOT_NEEDED = "not needed"
+PURPOSES = ("packages", "newest_kernel", "kernel_arguments", "modules", "loaded_as", "not_loaded")
 Argument: TypeAlias = Annotated[Text, matching(r"[^\s]+", "one argument of the kernel, without blanks")]
 
 
 class Reboot(Entry):
     """`packages`: a package asks for one. `newest_kernel`: an older one runs than is installed.
 
-    `kernel_arguments` must stand in /proc/cmdline, `modules` be loaded in these versions.
+    `kernel_arguments` must stand in /proc/cmdline, `modules` be loaded in these versions, `loaded_as` where they are
+    loaded at all, and none of `not_loaded`.
     """
 
     PHASE: ClassVar[Phase] = Phase.REBOOT
@@ -27,11 +29,13 @@ class Reboot(Entry):
     newest_kernel: bool = False
     kernel_arguments: tuple[Argument, ...] = ()
     modules: dict[Module, Text] = Field(default_factory=dict)
+    loaded_as: dict[Module, Text] = Field(default_factory=dict)
+    not_loaded: tuple[Module, ...] = ()
 
     @model_validator(mode="after")
     def _something(self) -> Reboot:
-        if not (self.packages or self.newest_kernel or self.kernel_arguments or self.modules):
-            raise ValueError("what it is for: `packages`, `newest_kernel`, `kernel_arguments` or `modules`")
+        if not any(getattr(self, name) for name in PURPOSES):
+            raise ValueError(f"what it is for: {', '.join(PURPOSES)}")
         if self.phase not in {None, Phase.REBOOT}:
             raise ValueError("no other phase than `reboot`")
         return self
@@ -42,6 +46,8 @@ class Reboot(Entry):
             "older_kernel_runs\n" if self.newest_kernel else "",
             f"argument_missing {quote_all(self.kernel_arguments)}\n" if self.kernel_arguments else "",
             *(f"module_differs {quote(name)} {quote(version)}\n" for name, version in self.modules.items()),
+            *(f"other_is_loaded {quote(name)} {quote(version)}\n" for name, version in self.loaded_as.items()),
+            *(f"still_loaded {quote(name)}\n" for name in self.not_loaded),
         ]
         return self.made(
             at,

@@ -37,6 +37,10 @@ module_differs() {
   [ "$version" = "$2" ] || echo "module $1 is loaded in version $version, not $2"
 }
 
+other_is_loaded() { if [ -d "/sys/module/$1" ]; then module_differs "$1" "$2"; fi; }
+
+still_loaded() { if [ -d "/sys/module/$1" ]; then echo "module $1 is loaded"; fi; }
+
 reboot_state() {
   told=$(reasons | tr '\n' ';')
   if [ -z "$told" ]; then printf 'not needed'; else printf 'needed: %s' "${told%;}"; fi
