@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from inventory.errors import BringupError, CheckFailed, raise_all
 from launch import operate
 from launch.assemble import Assembly, assemble
+from launch.caches.gang import harvest, second_chance
 from launch.gang import STOPPED, states_ahead
 from launch.gather import gather_all
 from launch.memory.show import numbers
@@ -44,7 +45,9 @@ if TYPE_CHECKING:
     from launch.generation import Generation
     from launch.report import Report
     from launch.request import Request
+    from launch.smoke import Answer
     from launch.survey import Survey
+    from launch.watch import Ready
     from playbooks.finding import Finding
     from playbooks.requirements import Requirements
 
@@ -145,27 +148,43 @@ def _why(prepared: Prepared) -> str:
 
 
 def _start_and_prove(prepared: Prepared, fleet: Fleet, report: Report, start: Callable[[], None]) -> None:
-    """From the first rank that starts on: one failed, all stop."""
+    """From the first rank that starts on: one failed, all stop. A cache that broke the start is put aside, once."""
     gang = prepared.assembly.gang
-    try:
-        if not prepared.plan.empty:
-            with report.phase("Start"):
-                start()
-        with report.phase("Watch"):
-            ready = watch(fleet, gang, timeout_s=prepared.request.ready_timeout_s, told=operate.told_by(report))
-        with report.phase("Smoke"):
-            answers = operate.smoke(fleet, gang, timeout_s=operate.SMOKE_DEADLINE_S)
-    except BringupError:
-        if any(change.phase is Phase.START for change in prepared.plan.changes):  # else it served before, and may still
-            operate.stop_failed(fleet, gang, report)
-        raise
+    started = any(change.phase is Phase.START for change in prepared.plan.changes)  # else it served, and may still
+    begin: Callable[[], None] | None = None if prepared.plan.empty else start
+    while True:
+        try:
+            ready, answers = _proven(prepared, fleet, report, begin)
+            break
+        except BringupError as error:
+            if started:
+                operate.stop_failed(fleet, gang, report)
+            if not started or begin is not start or not second_chance(fleet, gang, report, error):
+                raise
+            begin = partial(operate.start, fleet, gang)
     operate.keep_cache_lines(fleet, gang, ready, report)
     for answer in answers:
         report.say(
             f"{answer.endpoint.url} on {answer.endpoint.host}: {answer.text!r} in {answer.seconds} s", style="green"
         )
     report.say(f"{gang.name} is serving on {', '.join(url for one in gang.members for url in one.urls)}", style="green")
+    if started:
+        with report.phase("Caches"):
+            harvest(fleet, prepared.assembly, ready, report)
     report.say(f"next: invoke status {gang.flags}")
+
+
+def _proven(
+    prepared: Prepared, fleet: Fleet, report: Report, start: Callable[[], None] | None
+) -> tuple[Ready, tuple[Answer, ...]]:
+    gang = prepared.assembly.gang
+    if start is not None:
+        with report.phase("Start"):
+            start()
+    with report.phase("Watch"):
+        ready = watch(fleet, gang, timeout_s=prepared.request.ready_timeout_s, told=operate.told_by(report))
+    with report.phase("Smoke"):
+        return ready, operate.smoke(fleet, gang, timeout_s=operate.SMOKE_DEADLINE_S)
 
 
 def _gathered(fleet: Fleet) -> dict[str, HostFacts]:

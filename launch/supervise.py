@@ -68,8 +68,9 @@ class Told:
 def functions() -> str:
     """The shell functions that every script here begins with."""
     facts = Path(inventory.facts.__path__[0])
-    own = Path(__file__).parent / "programs" / "supervise.sh"
-    pieces = (facts / "sh" / "deployment_processes.sh", facts / "gpu" / "now.sh", own)
+    programs = Path(__file__).parent / "programs"
+    pieces = [facts / "sh" / "deployment_processes.sh", facts / "gpu" / "now.sh"]
+    pieces += [programs / "supervise.sh", programs / "caches.sh"]
     return "".join(path.read_text(encoding="utf-8") for path in pieces)
 
 

@@ -23,7 +23,7 @@ Rank = tuple[int, int]  # within its group, global data-parallel index
 
 @dataclass(slots=True)
 class CacheHits:
-    """Reads the log of one host's ranks. `found`: by rank, whether it loaded all it needed. `unusable`: why it did not."""
+    """Reads the log of one host. `found`: by rank, whether it loaded all that it needed; `unusable`: why it did not."""
 
     found: dict[Rank, bool] = field(default_factory=dict)
     unusable: dict[Rank, str] = field(default_factory=dict)

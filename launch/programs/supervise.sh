@@ -47,6 +47,7 @@ start_deployment() {
     sd_dir=$state_dir/deployments/$1/$(readlink "$state_dir/deployments/$1/current")
     [ ! -e "$sd_dir/log" ] || mv -f "$sd_dir/log" "$sd_dir/log.1"
     rm -f "$sd_dir/record" "$sd_dir/kv-cache"
+    take_caches "$1"
     if has_unit "$1"; then
         as_root systemctl daemon-reload
         as_root systemctl reset-failed "bringup-$1.service" 2>/dev/null || :
