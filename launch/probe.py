@@ -33,7 +33,7 @@ def asked(hosts: Sequence[Host], *, opinion: bool, drawn: bool = True) -> Answer
     """
     later = (*READERS, *DRAWERS) if drawn else READERS
     meanwhile = threading.Thread(target=lambda: [import_module(name) for name in later], daemon=True)
-    with Fleet(hosts) as fleet:
+    with Fleet(hosts, brief=not opinion) as fleet:
         meanwhile.start()
         return ask_all(fleet, opinion=opinion)
 

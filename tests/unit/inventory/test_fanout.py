@@ -69,7 +69,7 @@ def doors(monkeypatch: pytest.MonkeyPatch) -> Callable[..., dict[str, Door]]:
     def use(*, drops: int = 0, kind: str = "banner") -> dict[str, Door]:
         made: dict[str, Door] = {}
 
-        def choose(host: Host) -> Door:
+        def choose(host: Host, *, brief: bool) -> Door:  # noqa: ARG001  (the same for both)
             made[host.name] = Door(host.name, drops, kind)
             return made[host.name]
 
@@ -191,7 +191,7 @@ def test_a_slow_host_does_not_delay_what_others_tell(doors: Callable[..., dict[s
 
 def test_a_host_that_is_late_is_given_up_and_the_others_count(monkeypatch: pytest.MonkeyPatch) -> None:
     made = {name: Door(name, 0, "") for name in ("quick", "stuck")}
-    monkeypatch.setattr(fanout, "choose", lambda host: made[host.name])
+    monkeypatch.setattr(fanout, "choose", lambda host, **_: made[host.name])
     logins, released = Logins(), threading.Event()
 
     def work(transport: Transport) -> str:
@@ -212,7 +212,7 @@ def test_a_host_that_is_late_is_given_up_and_the_others_count(monkeypatch: pytes
 
 
 def test_a_time_out_inside_the_work_is_a_bug_and_no_late_host(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fanout, "choose", lambda host: Door(host.name, 0, ""))
+    monkeypatch.setattr(fanout, "choose", lambda host, **_: Door(host.name, 0, ""))
 
     def work(_: Transport) -> str:
         raise TimeoutError("a bug")

@@ -8,6 +8,7 @@ import pytest
 
 from inventory.errors import BadInput
 from inventory.schema import Host
+from inventory.transport.clientfirst import ClientFirst
 from inventory.transport.connect import choose, connect
 from inventory.transport.local import LocalTransport
 from inventory.transport.openssh import OpensshTransport
@@ -41,6 +42,23 @@ def test_the_transport_of_a_host(tmp_path: Path, transport: str, config: str, ki
     assert type(chosen) is kind
     assert chosen.host == "tray1"
     chosen.close()
+
+
+@pytest.mark.parametrize(
+    ("transport", "settings", "kind"),
+    [
+        ("auto", {}, ClientFirst),
+        ("ssh", {}, SshTransport),
+        ("openssh", {}, OpensshTransport),
+        ("local", {}, LocalTransport),
+        ("auto", {"jump": "bastion"}, SshTransport),
+    ],
+)
+def test_the_transport_of_a_host_that_is_asked_once(
+    tmp_path: Path, transport: str, settings: dict[str, str], kind: type
+) -> None:
+    """Behind a jump host logins are counted: many at once would be dropped there."""
+    assert type(choose(host(tmp_path, transport=transport, **settings), brief=True)) is kind
 
 
 def test_the_servers_on_the_way_are_known_before_the_login(tmp_path: Path) -> None:

@@ -11,7 +11,6 @@ import pytest
 
 from inventory import fanout
 from inventory.errors import BringupError
-from inventory.schema import Host
 from inventory.transport.base import Completed, Stream
 from inventory.transport.local import LocalTransport
 from launch.flags import CHOICE, INSTALL, SETTINGS
@@ -92,6 +91,6 @@ def operator(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Operator:
     book = tmp_path / "book.yaml"
     book.write_text(BOOK.replace("BASE", str(base)))
     sent = Sent()
-    recording: Callable[[Host], Recording] = lambda host: Recording(host.name, sent)  # noqa: E731
+    recording: Callable[..., Recording] = lambda host, **_: Recording(host.name, sent)  # noqa: E731
     monkeypatch.setattr(fanout, "choose", recording)
     return Operator(base, book, sent)
