@@ -19,19 +19,31 @@ REFUSALS = (
         id="package-held",
         message="somebody holds a package in another version",
         required="the planned version, or no hold on it",
-        next_command="ssh HOST 'apt-mark showhold'  # and ask who holds it, and why",
+        next_command="ssh HOST 'apt-mark showhold || { dnf versionlock list; grep exclude /etc/dnf/dnf.conf; }'",
     ),
     Refusal(
         id="package-version-missing",
         message="no configured repository has this version",
         required="the planned version in an index of the host",
-        next_command="ssh HOST 'apt-cache policy | head -40'  # or a mirror that still has it",
+        next_command="ssh HOST 'apt-cache policy | head -40 || dnf repolist'  # or a mirror that still has it",
     ),
     Refusal(
         id="package-conflict",
         message="the packages could not be installed without removing others",
         required="no package that has to go",
-        next_command="ssh HOST 'apt-get -s install ...'  # the output says which",
+        next_command="ssh HOST 'apt-get -s install ... || dnf --assumeno install ...'  # the output says which",
+    ),
+    Refusal(
+        id="package-signature",
+        message="a package is not signed by a key that the host trusts",
+        required="packages signed by the pinned key of their repository",
+        next_command="ssh HOST 'rpm -qa gpg-pubkey; grep -r gpg /etc/yum.repos.d'  # and ask who runs the mirror",
+    ),
+    Refusal(
+        id="package-script-failed",
+        message="a package is installed and its script failed, which rpm counts as a success",
+        required="scripts that end well: a kernel module that is built",
+        next_command="ssh HOST 'dkms status; ls -t /var/lib/dkms/*/*/build/make.log | head -1'  # then again",
     ),
     Refusal(
         id="versionlock-missing",
@@ -55,9 +67,10 @@ class Package(Entry):
     def step(self, at: At) -> Step:
         words = [word for name, version in self.packages.items() for word in (name, version or "=any")]
         begin = (
-            f"{functions('package')}"
+            f"{functions('package', 'package_apt', 'package_dnf')}"
             f"hold={'yes' if self.hold else 'no'} removes={'yes' if self.removes else 'no'}\n"
-            f"holds={quote(at.state_dir)}/holds\nset -- {quote_all(words)}\n"
+            f"holds={quote(at.state_dir)}/holds unfinished={quote(at.state_dir)}/unfinished\n"
+            f"set -- {quote_all(words)}\n"
         )
         mark = "+held" if self.hold else ""
         said = ", ".join(f"{name} {version}" if version else name for name, version in self.packages.items())

@@ -20,10 +20,22 @@ MANAGER_REFUSALS = (
         next_command="ssh HOST 'ps -ef | grep -E \"apt|dpkg|dnf|unattended\"'  # wait for it, never kill it",
     ),
     Refusal(
+        id="package-database-broken",
+        message="rpm's database of packages is damaged, or a transaction was cut off in the middle",
+        required="a database that can be read, with every package once",
+        next_command="ssh -t HOST 'sudo rpm --rebuilddb; sudo dnf remove --duplicates; sudo dnf check'",
+    ),
+    Refusal(
         id="package-no-space",
         message="the disk is too full for the packages",
         required="room for them below /usr and /var",
-        next_command="ssh HOST 'df -h / /usr /var /boot; sudo apt-get clean'",
+        next_command="ssh HOST 'df -h / /usr /var /boot; sudo apt-get clean || sudo dnf clean packages'",
+    ),
+    Refusal(
+        id="repository-unreachable",
+        message="the repository does not answer to the host",
+        required="its index, through the inventory's proxy where there is one",
+        next_command="invoke probe --hosts HOST; then set mirrors: or proxy: in the inventory",
     ),
     Refusal(
         id="no-package-manager",

@@ -6,7 +6,7 @@ LC_ALL=C
 export LC_ALL
 
 manager() {
-  if command -v dpkg-query >/dev/null; then echo apt
+  if command -v apt-get >/dev/null; then echo apt
   elif command -v rpm >/dev/null && command -v dnf >/dev/null; then echo dnf
   else echo none; fi
 }
@@ -26,6 +26,15 @@ holder_dnf() {
     found=$(cat "$file" 2>/dev/null) || continue
     if [ -d "/proc/$found" ]; then printf '%s (pid %s)' "$(cat "/proc/$found/comm" 2>/dev/null)" "$found"; return; fi
   done
+  # rpm alone, or PackageKit: they lock the database itself.
+  inode=$(stat -c %i -- "$(rpm --eval %_dbpath)/.rpm.lock" 2>/dev/null) || return 0
+  inode=$inode awk '$4 == "WRITE" && $6 ~ ":" ENVIRON["inode"] "$" { print $5 }' /proc/locks | while read -r found; do
+    # The number alone is a file of any disk.
+    if find "/proc/$found/fd" -lname '*/.rpm.lock' 2>/dev/null | grep -q .; then
+      printf '%s (pid %s)' "$(cat "/proc/$found/comm" 2>/dev/null)" "$found"
+      return
+    fi
+  done
 }
 
 # It is never killed: what is half unpacked then stays so.
@@ -39,24 +48,43 @@ wait_until_free() {
   done
 }
 
+# show COMMAND...: as it is said, which tells whoever waits that it moves; all of it is kept in `said`. Not through a
+# pipe: a service that a package starts may keep its end open for ever.
+show() {
+  shown=0
+  : >"$said"
+  tail -n +1 -f --pid=$$ -- "$said" &
+  follower=$!
+  "$@" >>"$said" 2>&1 </dev/null || shown=$?
+  kill "$follower"
+  wait "$follower" 2>/dev/null || :
+  if [ "$shown" != 0 ]; then cat -- "$said"; fi
+  return "$shown"
+}
+
 # run_manager COMMAND...: with its output shown, and its failure named where it has a name.
 run_manager() {
   status=0
-  "$@" >"$said" 2>&1 </dev/null || status=$?
-  cat "$said"
+  show "$@" || status=$?
   if [ "$status" = 0 ]; then return 0; fi
-  why=$(grep -E '^(E:|Error|error:|dpkg: error)' "$said" | head -n 2 | tr '\n' ' ')
-  named_failure "$why"
+  named_failure "$(grep -E '^(E:|Error|error:|dpkg: error)' "$said" | head -n 2 | tr '\n' ' ')"
   exit "$status"
 }
 
-# What the manager has said has a name.
+# named_failure WHY: what the manager has said has a name.
 named_failure() {
-  why=$1
-  if grep -qE "enough free space|No space left|more space needed" "$said"; then outcome package-no-space "$why"; fi
-  if grep -qE "remove is disabled|unmet dependencies|[Cc]onflict|nothing provides" "$said"; then outcome package-conflict "$why"; fi
-  if grep -qE "dpkg was interrupted" "$said"; then outcome package-manager-broken "$why"; fi
+  if grep -qE "enough free space|No space left|more space (needed|on the)" "$said"; then outcome package-no-space "$1"; fi
+  if grep -qE "dpkg was interrupted" "$said"; then outcome package-manager-broken "$1"; fi
+  if grep -qE "rpmdb open failed|database disk image is malformed" "$said"; then outcome package-database-broken "$1"; fi
+  if grep -qE "filtered out by exclude filtering" "$said"; then outcome package-held "$(grep 'filtered out' "$said" | head -n 2)"; fi
   if grep -qE "Version .* was not found|Unable to locate package|Unable to find a match|No match for" "$said"; then
-    outcome package-version-missing "$why"
+    outcome package-version-missing "$1"
   fi
+  if grep -qE "GPG check FAILED|do not have any GPG public keys|is not signed|[Pp]ublic key for .* not installed" "$said"; then
+    outcome package-signature "$1"
+  fi
+  if grep -qE "Failed to download metadata|Curl error|Error downloading packages|All mirrors were tried" "$said"; then
+    outcome repository-unreachable "$1"
+  fi
+  if grep -qE "remove is disabled|unmet dependencies|[Cc]onflict|nothing provides" "$said"; then outcome package-conflict "$1"; fi
 }

@@ -60,12 +60,6 @@ REFUSALS = (
         next_command="ssh HOST 'dpkg -S FILE'  # purge its package (cuda-keyring) or remove the file, then again",
     ),
     Refusal(
-        id="repository-unreachable",
-        message="the repository does not answer to the host",
-        required="its index, through the inventory's proxy where there is one",
-        next_command="invoke probe --hosts HOST; then set mirrors: or proxy: in the inventory",
-    ),
-    Refusal(
         id="repository-signature",
         message="the repository is not signed by the pinned key",
         required="an index with a valid signature of it",
