@@ -40,14 +40,15 @@ def read_command(text: str) -> StoredCommand | None:
     """Read a command file; None when it is not one that bringup wrote."""
     _, found, started = text.partition("\nexec env -i ")
     try:
-        words = shlex.split(started)
+        # A line that goes on is an escaped line break between blanks, which `shlex` takes for a word.
+        words = [word for word in shlex.split(started) if word != "\n"]
         place = words.index(SERVE)
         model = words[place + 1]
     except (ValueError, IndexError):
         return None
     if not found:
         return None
-    before = [word for word in words[:place] if word != "\n"]
+    before = words[:place]
     engine = next((word for word in before if word in {"docker", "podman"}), None)
     if engine:
         named = before[before.index(engine) :]
