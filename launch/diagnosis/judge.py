@@ -1,0 +1,250 @@
+"""What failed first, and where. Pure.
+
+The rules, as the field has learnt them: of all hosts' texts the earliest cause wins, by corrected clocks; the kernel's
+word beats a traceback of the same minute; what only repeats another process's end is never the answer while anything
+else is known; a device's error behind the end of a peer is a consequence; an error that no table knows is told as
+such, with its lines; silence is a finding; and what was not looked at is said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+from inventory.errors import ExitCode
+from launch.diagnosis import context
+from launch.diagnosis.attempt import before_stop, of_last_attempt
+from launch.diagnosis.capture import Capture, Kind, Source
+from launch.diagnosis.match import ORDER, matches
+from launch.diagnosis.roles import founds_of
+from launch.diagnosis.silence import Silent, silent_hosts
+from launch.diagnosis.table import Role
+from launch.diagnosis.told import Evidence, Found
+from launch.diagnosis.traces import errors
+from playbooks.check import KNOWN
+from playbooks.checks.base import Priority
+from playbooks.finding import Finding, Status
+
+if TYPE_CHECKING:
+    from launch.diagnosis.lines import Line
+
+Answer = Literal["known", "consequence", "unknown", "finding", "silence", "nothing"]
+Confidence = Literal["high", "medium", "low"]
+SHOWN_ERRORS = 8
+ANSWERS = frozenset({Role.CAUSE, Role.SYMPTOM})
+PHASES = (
+    *("hw", "control", "install", "download", "import", "cuda-init", "device", "parse", "config", "start"),
+    *("dist-init", "load", "warmup", "ready", "runtime", "run", "any", "perf"),
+)
+"""In the order in which they come: it decides where no clock does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """`answer`: how much is known; `first` is what it names, None for `unknown`, `silence` and `nothing`.
+
+    `also`: other causes, of this start but later. `consequences`: what follows from it. `errors`: the first lines
+    that tell an error, where no table knows them.
+    """
+
+    answer: Answer
+    confidence: Confidence
+    first: Found | None
+    also: tuple[Found, ...] = ()
+    consequences: tuple[Found, ...] = ()
+    errors: tuple[Evidence, ...] = ()
+    silent: tuple[Silent, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    not_checked: tuple[str, ...] = ()
+    why: str = ""
+    next_commands: tuple[str, ...] = ()
+
+    @property
+    def id(self) -> str:
+        return self.first.id if self.first else self.answer
+
+    @property
+    def retry(self) -> bool:
+        return bool(self.first and self.first.retry)
+
+    def exit_code(self, unanswered: Iterable[str]) -> ExitCode:
+        """Of the verb: nothing wrong, something wrong, or a host that nobody could ask."""
+        if self.answer != "nothing" and not (self.first and self.first.severity == "info"):
+            return ExitCode.NOT_SERVING
+        return ExitCode.UNREACHABLE if tuple(unanswered) else ExitCode.DONE
+
+
+def judge(capture: Capture) -> Judgement:
+    """Decide. Neither the order of hosts nor the names of files make a difference."""
+    sources = of_last_attempt(capture.sources, capture.began_at)
+    seen = [one for source in sources for one in matches(source)]
+    matched = {(one.source.name, one.line.number) for one in seen}
+    logs = [one for one in sources if one.kind is Kind.LOG]
+    told = [(source, line) for source in logs for line in errors(before_stop(source.lines))]
+    unknown = [(source, line) for source, line in told if (source.name, line.number) not in matched]
+    founds = founds_of(seen, unknown, sources)
+    founds = [context.told(one, capture, sources) for one in founds]
+    silent = silent_hosts(capture, sources, founds)
+    return _answer(capture, founds, unknown, silent)
+
+
+def _key(one: Found, *, timed: bool) -> tuple[object, ...]:
+    at = one.at if one.at is not None else float("inf")
+    phase = PHASES.index(one.phase) if one.phase in PHASES else len(PHASES)
+    return (ORDER.index(one.role), not one.by_kernel, at if timed else 0.0, phase, at, one.host, one.id)
+
+
+def _ordered(founds: Sequence[Found]) -> list[Found]:
+    best = min((ORDER.index(one.role) for one in founds), default=0)
+    timed = all(one.at is not None for one in founds if ORDER.index(one.role) == best)
+    return sorted(founds, key=lambda one: _key(one, timed=timed))
+
+
+def _answer(
+    capture: Capture, founds: list[Found], unknown: Sequence[tuple[Source, Line]], silent: tuple[Silent, ...]
+) -> Judgement:
+    ordered = _ordered(founds)
+    first = ordered[0] if ordered else None
+    failing = tuple(one for one in capture.findings if one.status is Status.FAIL)
+    told = sorted(unknown, key=lambda one: (one[1].at is None, one[1].at or 0.0, one[0].host, one[1].number))
+    shown = tuple(Evidence.of(source, line) for source, line in told[:SHOWN_ERRORS])
+    base = Judgement(
+        answer="nothing",
+        confidence="low",
+        first=None,
+        silent=silent,
+        findings=failing,
+        not_checked=(*capture.not_checked, *_unheard(capture)),
+        errors=shown,
+    )
+    if first and first.role in ANSWERS and not _was_before(told, first):
+        return _known(base, first, ordered, failing)
+    if told:
+        return _unknown(base, ordered)
+    if finding := _decisive(failing):
+        return _finding(base, finding, ordered)
+    if first and first.role in {Role.CONSEQUENCE, Role.WRAPPER}:
+        return _victim(base, first, ordered, silent)
+    return _quiet(base, capture, ordered, silent)
+
+
+def _quiet(base: Judgement, capture: Capture, ordered: Sequence[Found], silent: Sequence[Silent]) -> Judgement:
+    """Nothing says that it failed: slower, still waiting, silent, or all is well."""
+    if ordered and (ordered[0].severity != "info" or not silent):
+        return _known(base, ordered[0], ordered, base.findings)
+    if not silent:
+        return base
+    return replace(
+        base,
+        answer="silence",
+        consequences=tuple(ordered),
+        why="no log tells an error; these ranks say nothing any more",
+        next_commands=_look_at(capture, silent),
+    )
+
+
+def _was_before(told: Sequence[tuple[Source, Line]], first: Found) -> bool:
+    """Whether an error that no table knows came before something that only tells that it is stuck."""
+    if first.role is not Role.SYMPTOM or not told:
+        return False
+    at = told[0][1].at
+    return at is not None and first.at is not None and at <= first.at
+
+
+def _known(base: Judgement, first: Found, ordered: Sequence[Found], failing: Sequence[Finding]) -> Judgement:
+    confirmed = tuple(one for one in failing if one.check in first.checks and one.host in {first.host, ""})
+    rest = ordered[1:]
+    rivals = [one for one in rest if one.role is Role.CAUSE and one.role is first.role and one.host != first.host]
+    unsure = first.role is not Role.CAUSE or any(one.at is None or first.at is None for one in rivals)
+    confidence: Confidence = "high" if not unsure or confirmed else "medium"
+    if first.severity == "info":
+        confidence = "medium"
+    return replace(
+        base,
+        answer="known",
+        confidence=confidence,
+        first=replace(first, confirmed_by=tuple(one.check for one in confirmed)),
+        also=tuple(one for one in rest if one.role in ANSWERS),
+        consequences=tuple(one for one in rest if one.role not in ANSWERS),
+        why=_why(first, rest),
+        next_commands=first.fix,
+    )
+
+
+def _why(first: Found, rest: Sequence[Found]) -> str:
+    if first.by_kernel and rest:
+        return "the kernel's own word, which beats what processes report in the same minute"
+    if any(one.role is first.role for one in rest):
+        return "the earliest of what was found"
+    return "the only thing found that is not a consequence" if rest else "the only thing found"
+
+
+def _unknown(base: Judgement, ordered: Sequence[Found]) -> Judgement:
+    return replace(
+        base,
+        answer="unknown",
+        consequences=tuple(ordered),
+        why="no known failure fits; these are the first lines that tell an error",
+        next_commands=("Read these lines and the log before them; nothing here is a guess.",),
+    )
+
+
+def _victim(base: Judgement, first: Found, ordered: Sequence[Found], silent: Sequence[Silent]) -> Judgement:
+    where = f"; {silent[0].host} went silent" if silent else ""
+    return replace(
+        base,
+        answer="consequence",
+        first=first,
+        consequences=tuple(ordered[1:]),
+        why=f"only the end of something else is told; what came first is not in these logs{where}",
+        next_commands=first.look,
+    )
+
+
+def _decisive(failing: Sequence[Finding]) -> Finding | None:
+    urgent = [one for one in failing if one.check in KNOWN and KNOWN[one.check].PRIORITY is Priority.P0]
+    return min(urgent, key=lambda one: (one.check, one.host), default=None)
+
+
+def _finding(base: Judgement, finding: Finding, ordered: Sequence[Found]) -> Judgement:
+    first = Found(
+        id=finding.check,
+        title=finding.required,
+        host=finding.host,
+        sentence=f"{finding.host or 'the plan'}: {finding.observed}",
+        cause=KNOWN[finding.check].WHY,
+        fix=(finding.remedy,),
+    )
+    why = "no log tells more than consequences; this check fails on the facts of the capture"
+    return replace(
+        base,
+        answer="finding",
+        confidence="medium",
+        first=first,
+        consequences=tuple(ordered),
+        why=why,
+        next_commands=first.fix,
+    )
+
+
+def _look_at(capture: Capture, silent: Sequence[Silent]) -> tuple[str, ...]:
+    where = ",".join(dict.fromkeys(one.host for one in silent))
+    name = f" --name {capture.name}" if capture.name else ""
+    return (f"invoke diagnose --hosts {where}{name} --capture FOLDER",)
+
+
+def _unheard(capture: Capture) -> tuple[str, ...]:
+    silent = [f"{host} did not answer: {why}" for host, why in capture.unanswered.items()]
+    logs = {one.host for one in capture.sources if one.kind is Kind.LOG}
+    kernels = {one.host for one in capture.sources if one.kind is Kind.KERNEL}
+    asked = [host for host in capture.hosts if host not in capture.unanswered]
+    missing = [host for host in asked if host not in kernels]
+    without = [host for host in asked if host not in logs]
+    cut = [f"{one.name} is cut: its beginning was not read" for one in capture.sources if one.cut]
+    return (
+        *silent,
+        *([f"no kernel log of {', '.join(missing)}"] if missing else []),
+        *([f"no engine log of {', '.join(without)}"] if without else []),
+        *cut,
+    )

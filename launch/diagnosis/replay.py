@@ -1,0 +1,292 @@
+"""A capture from a folder: one that `diagnose --capture` wrote, or logs that somebody sent, a folder or file a host.
+
+What lies there is data of unknown origin: only regular files below the folder are read, each to a limit.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatch
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from inventory.errors import BadInput, BringupError
+from inventory.yamlfile import parse
+from launch.diagnosis import clock
+from launch.diagnosis.capture import Capture, Kind, Source
+from launch.diagnosis.clock import Clock
+from launch.diagnosis.lines import COLOUR, read
+
+MANIFEST = "manifest.json"
+FORMAT_VERSION = 1
+MOST_BYTES = 8 << 20
+"""Of one log, from its end."""
+MOST_FILES = 2000
+KERNEL = ("kernel*", "dmesg*", "kern.log*", "journal_k*", "*_kernel.*", "*_dmesg.*")
+LOGS = (
+    *(
+        "log",
+        "*.log",
+        "*.log.gz",
+        "*.log.[0-9]*",
+        "*.out",
+        "*.err",
+        "stdout*",
+        "stderr*",
+        "journal*",
+        "nccl*",
+        "docker*",
+    ),
+    *("events*", "*sshd*", "rank*", "vllm*", "*-json.log*", "messages", "syslog*", "pull*"),
+)
+NOT_SEARCHED = (
+    *("plan*", "case.yaml", "inventory*", "manifest*", "state.json", "offsets.tsv", "marker*", "README*", "*env.txt"),
+    *(
+        "environ*",
+        "pip_freeze*",
+        "find_cache*",
+        "ls*",
+        "ssh_config*",
+        "metrics*",
+        "apt_history*",
+        "*.sh",
+        "generation*",
+    ),
+    *(
+        "ps*",
+        "ss_*",
+        "ip_*",
+        "py-spy*",
+        "manifest*",
+        "findmnt*",
+        "df*",
+        "lspci*",
+        "id.txt",
+        "record",
+        "log.1",
+        "gpu_use*",
+    ),
+)
+"""Told elsewhere, or of another attempt: no line of these is an error."""
+SHARED_FOLDERS = frozenset({"logs", "log", "kernel", "dmesg", "journal", "ranks", "rendered", "output"})
+LOCAL = re.compile(r"[-_.](?:rank|node|worker|engine|vllm|log|stdout|stderr|kernel|dmesg|journal)[\w.-]*$")
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """`name`: below the folder. `host`: empty where it is of none."""
+
+    name: str
+    host: str
+    text: str
+    cut: bool
+
+    @property
+    def base(self) -> str:
+        return PurePosixPath(self.name).name.removesuffix(".gz")
+
+
+def load(folder: Path) -> Capture:
+    """Read the folder. Raises `BadInput` where there is none, or nothing in it."""
+    if not folder.is_dir():
+        raise refused(folder, "no folder")
+    files = list(_files(folder))
+    if not files:
+        raise refused(folder, "no file that is text")
+    return capture_of(files)
+
+
+def capture_of(files: Sequence[File]) -> Capture:
+    """Put texts together, whatever their order."""
+    files = sorted(files, key=lambda one: one.name)
+    told = _manifest(files)
+    clocks = _clocks(files, told)
+    addresses = _addresses(files)
+    sources = [_source(one, clocks.get(one.host, clocks[""])) for one in files if _kind(one.base) is not None]
+    hosts = dict.fromkeys([*told.get("hosts", {}), *addresses, *(one.host for one in files if one.host)])
+    outputs: dict[str, dict[str, str]] = {}
+    for one in files:
+        if len(one.text) < 1 << 20:
+            outputs.setdefault(one.host, {})[one.name] = one.text
+    unskewed = [] if told else [f"clocks of the hosts were not compared{'' if len(hosts) > 1 else ': one host only'}"]
+    return Capture(
+        hosts=tuple(hosts),
+        sources=tuple(sources),
+        outputs=outputs,
+        addresses=addresses,
+        plan=_plan(files),
+        unanswered=told.get("unanswered", {}),
+        began_at=told.get("began_at"),
+        at=told.get("at"),
+        not_checked=(*told.get("not_checked", ()), *(unskewed if len(hosts) > 1 and not _offsets(files) else [])),
+        name=str(told.get("name", "")),
+        model=str(told.get("model", "")),
+    )
+
+
+def refused(folder: Path, observed: str) -> BadInput:
+    return BadInput(
+        f"{folder} is no capture",
+        id="capture",
+        observed=observed,
+        required="a folder of `diagnose --capture`, or one with a folder or HOST.log for each host",
+        next_command="invoke diagnose --hosts HOSTS --capture FOLDER",
+    )
+
+
+def _files(folder: Path) -> Iterator[File]:
+    paths = (path for path in sorted(folder.rglob("*")) if path.is_file() and not path.is_symlink())
+    names = [(path, path.relative_to(folder).as_posix()) for _, path in zip(range(MOST_FILES), paths, strict=False)]
+    hosts = {name.split("/")[0] for _, name in names if "/" in name} - SHARED_FOLDERS
+    for path, name in names:
+        text, cut = _text(path)
+        if text is not None:
+            yield File(name, host_of(name, hosts), text, cut)
+
+
+def host_of(name: str, known: set[str]) -> str:
+    """`tray1/kernel.txt`, `tray1.log`, `logs/tray1-rank3.log`: tray1. Other files beside the folders are of no host."""
+    parts = PurePosixPath(name).parts
+    if len(parts) > 1 and parts[0] not in SHARED_FOLDERS:
+        return parts[0]
+    stem = re.sub(r"(?:\.(?:log|txt|out|err|json|gz|\d{1,3}))+$", "", parts[-1])
+    shorter = next(
+        (host for host in sorted(known, key=len, reverse=True) if re.match(rf"{re.escape(host)}(?![\w])", stem)), ""
+    )
+    if shorter:
+        return shorter
+    is_log = parts[-1].removesuffix(".gz").endswith((".log", ".out", ".err")) or len(parts) > 1
+    return LOCAL.sub("", stem) if is_log and parts[0] != "rendered" else ""
+
+
+def _text(path: Path) -> tuple[str | None, bool]:
+    """The end of a file as text, and whether its beginning was left out; None for what is no text."""
+    try:
+        data, cut = _end(path)
+    except (OSError, EOFError, zlib.error):
+        return None, False
+    if data[:2] in {b"\xff\xfe", b"\xfe\xff"}:
+        return data.decode("utf-16", errors="replace"), cut
+    return (None if data[:1024].count(0) > 64 else data.decode("utf-8", errors="replace")), cut
+
+
+def _end(path: Path) -> tuple[bytes, bool]:
+    if path.suffix == ".gz":
+        with gzip.open(path) as file:
+            data = b""
+            try:
+                while (piece := file.read(1 << 20)) and len(data) < 8 * MOST_BYTES:
+                    data += piece
+            except EOFError:  # cut off: what was there counts
+                pass
+        return data[-MOST_BYTES:], len(data) > MOST_BYTES
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        file.seek(max(0, size - MOST_BYTES))
+        return file.read(MOST_BYTES), size > MOST_BYTES
+
+
+def _kind(base: str) -> Kind | None:
+    """What a file is, by its name; None: nothing in it is searched."""
+    if any(fnmatch(base, one) for one in KERNEL):
+        return Kind.KERNEL
+    if any(fnmatch(base, one) for one in NOT_SEARCHED):
+        return None
+    if any(fnmatch(base, one) for one in LOGS):
+        return Kind.LOG
+    return Kind.OUTPUT if base.endswith((".txt", ".csv", ".json")) else None
+
+
+def _source(one: File, when: Clock) -> Source:
+    kind = _kind(one.base)
+    assert kind is not None  # noqa: S101  (the caller chose those)
+    return Source(one.host, one.name, kind, read(one.text, when), one.cut)
+
+
+def _manifest(files: Sequence[File]) -> dict[str, Any]:
+    text = next((one.text for one in files if one.name == MANIFEST), "")
+    try:
+        told = json.loads(text) if text else {}
+    except (ValueError, RecursionError):
+        return {}
+    is_ours = isinstance(told, dict) and told.get("kind") == "capture" and told.get("format_version") == FORMAT_VERSION
+    return told if is_ours else {}
+
+
+def _offsets(files: Sequence[File]) -> dict[str, float]:
+    """A table of hosts and the seconds that each is ahead."""
+    rows = (line.split() for one in files if one.name == "offsets.tsv" for line in one.text.splitlines())
+    return {row[0]: float(row[1]) for row in rows if len(row) > 1 and re.fullmatch(r"[+-]?\d+(?:\.\d+)?", row[1])}
+
+
+def _clocks(files: Sequence[File], told: Mapping[str, Any]) -> dict[str, Clock]:
+    """The clock of each host by name; that of nobody by the empty name."""
+    near = told.get("at") or _near(files)
+    ahead = _offsets(files)
+    known = told.get("hosts", {})
+    names = dict.fromkeys(["", *known, *(one.host for one in files)])
+    return {
+        host: Clock(
+            near,
+            known.get(host, {}).get("ahead_s", ahead.get(host)),
+            float(known.get(host, {}).get("utc_offset_s") or 0.0),
+            known.get(host, {}).get("booted_at"),
+        )
+        for host in names
+    }
+
+
+def _near(files: Sequence[File]) -> float | None:
+    """A moment near all lines: a time with a year counts before one without."""
+    whole: list[float] = []
+    short: list[float] = []
+    for one in files:
+        for line in one.text[:20_000].splitlines()[:80]:
+            plain = COLOUR.sub("", line)
+            match = clock.ISO.search(plain)
+            at = Clock().moment(match) if match else None
+            if at is not None:
+                whole.append(at)
+            elif (match := clock.SHORT.search(plain) or clock.SYSLOG.search(plain)) and (at := Clock().moment(match)):
+                short.append(at)
+    return min(whole, default=None) or min(short, default=None)
+
+
+def _plan(files: Sequence[File]) -> dict[str, object]:
+    told = _yaml(files, "plan.yaml")
+    fabric = str(told.get("fabric", "")).lower()
+    rdma = told.get("rdma") if isinstance(told.get("rdma"), bool) else fabric in {"rdma", "ib", "roce", "infiniband"}
+    return {**told, "rdma": rdma}
+
+
+def _addresses(files: Sequence[File]) -> dict[str, str]:
+    """The case's own forms of an inventory, and a plan that lists hosts with addresses."""
+    told = _yaml(files, "inventory.yaml")
+    inner = told.get("hosts", told)
+    found = {str(name): _address(one) for name, one in inner.items()} if isinstance(inner, dict) else {}
+    listed = _yaml(files, "plan.yaml").get("hosts")
+    for one in listed if isinstance(listed, list) else ():
+        if isinstance(one, dict) and "name" in one:
+            found.setdefault(str(one["name"]), _address(one))
+    return found
+
+
+def _address(told: object) -> str:
+    if not isinstance(told, dict):
+        return str(told)
+    keys = ("fabric_address", "address", "ip", "ansible_host", "ssh")
+    return next((str(told[key]) for key in keys if key in told), "")
+
+
+def _yaml(files: Sequence[File], name: str) -> dict[str, Any]:
+    text = next((one.text for one in files if one.name == name), "")
+    try:
+        data = parse(text.encode(), name).data if text else {}
+    except BringupError:
+        return {}
+    return data if isinstance(data, dict) else {}

@@ -1,0 +1,57 @@
+"""Ranks that say nothing any more: a finding, because most hangs leave no line. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from launch.diagnosis.attempt import STOPPING
+from launch.diagnosis.capture import Capture, Kind, Source
+from launch.phases import Phase, Role, phase_of
+
+if TYPE_CHECKING:
+    from launch.diagnosis.told import Found
+
+QUIET_S = 120.0
+"""How much longer than the last line of any host a log may be silent before that is told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Silent:
+    """A host whose log ends. `for_s`: how long before the last line of all, or before it was collected."""
+
+    host: str
+    phase: str
+    for_s: float | None
+    last_line: str
+    state: str = ""  # of its processes and GPUs, where that was seen
+
+    @property
+    def sentence(self) -> str:
+        time = "" if self.for_s is None else f" for {self.for_s:.0f} s"
+        return f"{self.host} is silent{time} in the phase: {self.phase}" + (f" ({self.state})" if self.state else "")
+
+
+def silent_hosts(capture: Capture, sources: Sequence[Source], founds: Sequence[Found]) -> tuple[Silent, ...]:
+    """The hosts whose engine logs stopped without an error, the longest silence first."""
+    logs = [one for one in sources if one.kind is Kind.LOG and one.host and one.lines]
+    ends = [line.at for one in logs for line in one.lines[-1:] if line.at is not None]
+    now = capture.at if capture.at is not None else max(ends, default=None)
+    telling = {one.host for one in founds if one.role in {"cause", "symptom", "consequence", "wrapper"}}
+    found = []
+    for host in dict.fromkeys(one.host for one in logs):
+        own = [one for one in logs if one.host == host]
+        last = max((one.lines[-1] for one in own), key=lambda line: (line.at is not None, line.at or 0.0))
+        phase = phase_of((line.raw for one in own for line in one.lines), Role.SERVING).phase
+        silence = None if now is None or last.at is None else now - last.at
+        stopped = any(STOPPING.search(line.text) for one in own for line in one.lines)
+        if host in telling or stopped or phase is Phase.READY or silence is None or silence < QUIET_S:
+            continue
+        found.append(Silent(host, str(phase), silence, last.raw.strip()[:300], _state(capture, host)))
+    return tuple(sorted(found, key=lambda one: (-(one.for_s or 0.0), one.host)))
+
+
+def _state(capture: Capture, host: str) -> str:
+    """What was measured of its GPUs."""
+    return "; ".join(text.strip().replace("\n", "; ")[:200] for text in capture.texts(host, "gpu_use*"))
