@@ -12,6 +12,10 @@ class Layout:
     def environment(self, digest: str) -> str:
         return f"{self.state_dir}/envs/{digest}"
 
+    def tool(self, digest: str) -> str:
+        """An environment that is no engine's: what fetches weights."""
+        return f"{self.state_dir}/tools/envs/{digest}"
+
     def wheelhouse(self, name: str) -> str:
         return f"{self.state_dir}/wheelhouses/{name}"
 

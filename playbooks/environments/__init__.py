@@ -29,7 +29,7 @@ class EnvironmentDefinition:
 
     name: str
     vllm: str  # the version that recipes pin
-    says: str  # what `vllm --version` prints
+    says: str  # what `program --version` prints
     requires_python: str  # >=3.A,<3.B
     python_minors: tuple[int, ...]  # the same as a list, the oldest first
     lock: str  # requirements with hashes
@@ -41,6 +41,7 @@ class EnvironmentDefinition:
     digest: str  # 16 hexadecimal digits
     platforms: tuple[str, ...] | None = None  # x86_64, aarch64: what the lock was made for
     architectures: tuple[str, ...] | None = None  # compute capabilities that the wheels have kernels for
+    program: str = "vllm"
     glibc: str | None = None  # the oldest that the wheels' tags allow
 
 
@@ -66,6 +67,7 @@ def load_environment(distribution: str, version: str) -> EnvironmentDefinition:
         name=folder.name,
         vllm=ours["vllm"],
         says=ours["says"],
+        program=ours.get("program", "vllm"),
         requires_python=requires_python,
         python_minors=_minors(requires_python),
         lock=lock,

@@ -88,7 +88,7 @@ def _script(wanted: EnvironmentDefinition, folder: str, sources: Sources, wheelh
             'install_locked "$work/lock.txt"',
             *((f"install_apart {quote_all(wanted.apart)}",) if wanted.apart else ()),
             *_added(wanted.added),
-            f"prove {quote(wanted.says)}",
+            f"prove {quote(wanted.program)} {quote(wanted.says)}",
             f"mark_complete {quote(json.dumps({**marker, 'name': wanted.name}))}",
             "",
         )

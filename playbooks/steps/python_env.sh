@@ -148,12 +148,12 @@ add() {
 
 # An import of all that the engine's command line needs, with the environment that ranks have: none.
 prove() {
-  said=$(env -i HOME="$work" PATH=/usr/bin:/bin VLLM_NO_USAGE_STATS=1 "$env_dir/bin/vllm" --version 2>"$work/said") ||
+  said=$(env -i HOME="$work" PATH=/usr/bin:/bin VLLM_NO_USAGE_STATS=1 "$env_dir/bin/$1" --version 2>"$work/said") ||
     said='nothing, but ended with an error'
   if [ "${said##*
-}" != "$1" ]; then
+}" != "$2" ]; then
     tail -n 15 "$work/said" >&2
-    refuse "vllm does not work in the new environment: asked for its version it says $said, not $1"
+    refuse "$1 does not work in the new environment: asked for its version it says $said, not $2"
   fi
 }
 
