@@ -80,9 +80,8 @@ def _lock(found: Found, capture: Capture, _: Sequence[Source]) -> Found:
     if not processes.was_asked(capture, found.host):
         return _with(found, "whether a compiler runs was not looked at")
     building = processes.compilers(capture, found.host)
-    age = next(
-        (match[1] for text in capture.texts(found.host, "stat*") if (match := re.search(r"age_s=(\d+)", text))), ""
-    )
+    ages = (re.search(r"age(?:_s)?\D{0,3}(\d+)", text) for text in capture.texts(found.host, "stat*"))
+    age = next((match[1] for match in ages if match), "")
     old = f", {age} s old" if age else ""
     if building:
         return replace(

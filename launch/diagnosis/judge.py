@@ -122,6 +122,8 @@ def _answer(
         return _known(base, first, ordered, failing)
     if told:
         return _unknown(base, ordered)
+    if first and first.role is Role.NOTICE and first.severity == "error":  # what the plan counts on is not there
+        return _known(base, first, ordered, failing)
     if finding := _decisive(failing):
         return _finding(base, finding, ordered)
     if first and first.role in {Role.CONSEQUENCE, Role.WRAPPER}:

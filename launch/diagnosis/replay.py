@@ -27,7 +27,7 @@ FORMAT_VERSION = 1
 MOST_BYTES = 8 << 20
 """Of one log, from its end."""
 MOST_FILES = 2000
-KERNEL = ("kernel*", "dmesg*", "kern.log*", "journal_k*", "*_kernel.*", "*_dmesg.*")
+KERNEL = ("*kernel*", "*dmesg*", "kern.log*", "journal_k*", "journalctl_-k*", "journalctl_k*")
 LOGS = (
     *(
         "log",

@@ -34,6 +34,7 @@ class Case:
     hosts: Mapping[str, Mapping[str, str]]
     expect: tuple[Mapping[str, Any], ...]
     unread: tuple[str, ...]
+    folder: Path = Path()
 
     def needs(self, plan: str = "plan.yaml") -> Requirements:
         texts = {f"{host}/{name}": text for host, own in self.hosts.items() for name, text in own.items()}
@@ -117,7 +118,7 @@ def read(folder: Path) -> Case:
     unread = [name for name in texts if not host_files.is_read(canonical(name.rpartition("/")[2]))]
     plans = [name for name in own if fnmatch(name, "plan*.yaml")]
     unread += [f"the key {key} of {name}" for name in plans for key in unknown_keys(_yaml(own[name], name))]
-    return Case(folder.name, own, hosts, tuple(told["expect"]), tuple(unread))
+    return Case(folder.name, own, hosts, tuple(told["expect"]), tuple(unread), folder)
 
 
 def add(texts: dict[str, str], name: str, text: str) -> None:

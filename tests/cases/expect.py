@@ -13,12 +13,12 @@ from inventory.schema import Host, Inventory
 from inventory.sshconfig import effective
 from playbooks.check import run_checks, unreachable_findings
 from playbooks.finding import GRAVEST_FIRST, Finding
-from tests.cases import tried
+from tests.cases import diagnosed, tried
 from tests.cases.case import Case
 from tests.cases.readers.hosts import unframed
 
 Expected = Mapping[str, Any]
-DIAGNOSIS = ("diagnosis", "secondary", "status", "state", "effective")
+DIAGNOSIS = ("diagnosis", "secondary", "status", "state", "effective", "exit_code_not")
 """Kinds of expectation that belong to diagnosis and status of a running deployment."""
 
 
@@ -35,8 +35,9 @@ def judge(case: Case, expected: Expected) -> list[str] | Skipped:
         return list(_parse(case, expected))
     if "resolve" in expected:
         return list(_resolve(case, expected))
-    kind = next((one for one in DIAGNOSIS if one in expected), None)
-    return Skipped(f"{kind}: not done yet") if kind else [f"nobody knows an expectation of {sorted(expected)}"]
+    if any(kind in expected for kind in DIAGNOSIS):
+        return list(diagnosed.judge(case, expected))
+    return [f"nobody knows an expectation of {sorted(expected)}"]
 
 
 def _check(case: Case, expected: Expected) -> Iterator[str]:
