@@ -4,10 +4,12 @@
 
 # stamps_of NAME: names of the folders of caches that its current generation uses.
 stamps_of() {
-    for so_folder in "$state_dir"/caches/*/; do
-        so_folder=${so_folder%/}
-        ! grep -qF "$so_folder/" "$state_dir/deployments/$1/current/command.sh" 2>/dev/null || printf '%s\n' "${so_folder##*/}"
-    done
+    for so_folder in "$state_dir"/caches/*/ "$state_dir"/caches/.staged/*/; do
+        so_stamp=${so_folder%/}
+        so_stamp=${so_stamp##*/}
+        ! grep -qF "$state_dir/caches/$so_stamp/" "$state_dir/deployments/$1/current/command.sh" 2>/dev/null ||
+            printf '%s\n' "$so_stamp"
+    done | sort -u
 }
 
 # caches_used STAMP: whether ranks of any deployment run that use them.
@@ -28,6 +30,7 @@ take_caches() {
         tc_staged=$state_dir/caches/.staged/$tc_stamp
         [ -d "$tc_staged/files" ] || continue
         ! caches_used "$tc_stamp" || continue
+        mkdir -p "$state_dir/caches/$tc_stamp"
         if cp -alf "$tc_staged/files/." "$state_dir/caches/$tc_stamp/" && \
             cp -f "$tc_staged/set.json" "$state_dir/caches/$tc_stamp/.bringup-set.json"; then
             rm -rf -- "$tc_staged"
