@@ -24,7 +24,6 @@ from launch.outline import launched
 from launch.reattach import jobs_finished
 from launch.supervise import read_state
 from launch.survey import survey
-from launch.watch import watch
 from launch.wheelhouses import supplied
 from playbooks.apply import apply
 from playbooks.check import blocking, decided, run_checks
@@ -48,6 +47,7 @@ if TYPE_CHECKING:
     from launch.smoke import Answer
     from launch.survey import Survey
     from launch.watch import Ready
+    from launch.watching.event import Told
     from playbooks.finding import Finding
     from playbooks.requirements import Requirements
 
@@ -59,11 +59,12 @@ AFTER_INSTALLATION = frozenset({"rt.import_smoke", "rt.docker_gpu"})
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A plan and what it was made of. `reasons` say why it is laid out so."""
+    """A plan and what it was made of. `told` hears of every step of the start, as data."""
 
     request: Request
     assembly: Assembly
     plan: Plan
+    told: Told | None = None
 
 
 def prepare(found: Found, request: Request, fleet: Fleet, report: Report) -> Prepared:
@@ -182,7 +183,7 @@ def _proven(
         with report.phase("Start"):
             start()
     with report.phase("Watch"):
-        ready = watch(fleet, gang, timeout_s=prepared.request.ready_timeout_s, told=operate.told_by(report))
+        ready = operate.watched_by(fleet, gang, report, timeout_s=prepared.request.ready_timeout_s, told=prepared.told)
     with report.phase("Smoke"):
         return ready, operate.smoke(fleet, gang, timeout_s=operate.SMOKE_DEADLINE_S)
 

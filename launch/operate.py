@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from inventory.errors import BringupError, ChangeFailed, CheckFailed, HostUnreachable, NotServing, raise_all
@@ -10,17 +10,20 @@ from inventory.fleet import Fleet
 from launch.cache_lines import against, of_lines
 from launch.generation import Generation, Member
 from launch.planned.wanted import KEY_FILE
+from launch.running.history import History, history_script, read_history
 from launch.smoke import Answer, Endpoint, read_answer, smoke_script
 from launch.supervise import STOP_GRACE_S, keep_script, start_script, stop_script, tail_script
 from launch.survey import Deployment, Survey, survey, the_one
 from launch.verdict import MIXED, deploy_again, states
 from launch.watch import Ready, watch
+from launch.watching.pace import pace_of
 from playbooks.layout import Layout
 
 if TYPE_CHECKING:
     from inventory.schema import Inventory
     from inventory.transport.base import Completed, Transport
     from launch.report import Report
+    from launch.watching.event import Event, Told
 
 START_DEADLINE_S = 60.0
 SMOKE_DEADLINE_S = 180.0
@@ -130,7 +133,7 @@ def restart(fleet: Fleet, deployment: Deployment, report: Report, *, timeout_s: 
         with report.phase("Start"):
             start(fleet, gang)
         with report.phase("Watch"):
-            ready = watch(fleet, gang, timeout_s=timeout_s, told=told_by(report))
+            ready = watched_by(fleet, gang, report, timeout_s=timeout_s)
             keep_cache_lines(fleet, gang, ready, report)
         with report.phase("Smoke"):
             smoke(fleet, gang, timeout_s=SMOKE_DEADLINE_S)
@@ -181,8 +184,30 @@ def keep_cache_lines(fleet: Fleet, gang: Generation, ready: Ready, report: Repor
             report.say(f"{host}: its line on the KV cache could not be kept; status will not know it", style="yellow")
 
 
-def told_by(report: Report) -> Callable[[str, str], None]:
-    return lambda host, sentence: report.say(f"{host}: {sentence}")
+def watched_by(fleet: Fleet, gang: Generation, report: Report, *, timeout_s: float, told: Told | None = None) -> Ready:
+    """Watch the start, told as lines, or as a table where somebody looks at a terminal; `told`: events as data."""
+    paces = {host: pace_of(one.entries, gang.generation) for host, one in histories(fleet, gang).items()}
+    with report.table_of_ranks() as shown:
+
+        def say(event: Event) -> None:
+            if told:
+                told(event)
+            if shown is None:
+                style = {"silent": "yellow", "ready": "green"}.get(event.what, "")
+                report.say(f"{event.host}: {event}", style=style)
+
+        return watch(fleet, gang, timeout_s=timeout_s, told=say, shown=shown or (lambda _: None), paces=paces)
+
+
+def histories(fleet: Fleet, gang: Generation) -> dict[str, History]:
+    """What each host that answers remembers of the deployment."""
+
+    def one(transport: Transport) -> History:
+        script = history_script(gang.name, state_dir=fleet.state_dirs[transport.host])
+        return read_history(transport.run(script, timeout=KEEP_DEADLINE_S).text)
+
+    outcomes = fleet.each(one, gang.hosts)
+    return {host: told for host, told in outcomes.items() if not isinstance(told, BringupError)}
 
 
 def logs(fleet: Fleet, gang: Generation, lines: int) -> dict[str, str | BringupError]:

@@ -9,7 +9,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -19,9 +19,11 @@ from playbooks.finding import Status
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
     from inventory.errors import BringupError
     from launch.reasons import Reason
+    from launch.watching.event import Row
     from playbooks.finding import Finding
     from playbooks.phase_script import Event
     from playbooks.plan import Change, Plan
@@ -127,6 +129,17 @@ class Report:
     def says(self, change: Change, line: str) -> None:
         self.say(f"{change.host}: {change.summary}: {line}", style="dim")
 
+    @contextmanager
+    def table_of_ranks(self) -> Iterator[Callable[[list[Row]], None] | None]:
+        """Hand out a function that redraws the ranks of a start in place; None where nobody looks at a terminal."""
+        if self.quiet or not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
+            yield None
+            return
+        from rich.live import Live
+
+        with Live(console=self._console, refresh_per_second=4, transient=False) as live:
+            yield lambda rows: live.update(_ranks(rows))
+
     def timings(self) -> None:
         parts = [f"{title.lower()} {seconds:.1f} s" for title, seconds in self.seconds.items()]
         self.say("took: " + ", ".join(parts))
@@ -138,6 +151,18 @@ def console(*, stderr: bool = False) -> Console:
 
     is_terminal = (sys.stderr if stderr else sys.stdout).isatty()
     return Console(stderr=stderr, highlight=False, soft_wrap=True, width=None if is_terminal else 1000)
+
+
+def _ranks(rows: Sequence[Row]) -> Table:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table("host", "ranks", "phase", "for", "usually", "", box=None, pad_edge=False)
+    for row in rows:
+        style = "green" if row.sentence == "ready" else "yellow" if row.note else ""
+        cells = (row.host, row.ranks, row.sentence, f"{row.phase_s:.0f} s", row.expected, row.note)
+        table.add_row(*(Text(cell, style=style) for cell in cells))
+    return table
 
 
 def same_changes(plan: Plan) -> dict[tuple[str, str, str], list[str]]:

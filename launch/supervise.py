@@ -37,11 +37,19 @@ class RankState:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """One look at a host: `log_size` is the size of the whole log, `piece` what came behind the asked offset."""
+    """One look at a host: `log_size` is the size of the whole log, `piece` what came behind the asked offset.
+
+    Ages in seconds, of the log's last line and of the start. `cpu_ticks`: of all processes; with `gpus`, the share of
+    time that each is busy, in words: only where it was asked for. None, and empty: the host does not tell.
+    """
 
     ranks: RankState
     log_size: int
     piece: bytes
+    log_age_s: int | None = None
+    started_s: int | None = None
+    cpu_ticks: int | None = None
+    gpus: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,17 +105,31 @@ def state_step(gang: Generation, *, state_dir: str, phase: Phase, deadline_s: fl
     )
 
 
-def look_script(name: str, offset: int, *, state_dir: str) -> str:
-    return f"{preamble(state_dir)}\nlook {quote(name)} {offset} {LOG_PIECE_BYTES}\n"
+def look_script(name: str, offset: int, *, state_dir: str, deep: bool = False) -> str:
+    """`deep`: also what processes and GPUs compute, which takes longer."""
+    return f"{preamble(state_dir)}\nlook {quote(name)} {offset:d} {LOG_PIECE_BYTES}{' deep' if deep else ''}\n"
 
 
 def read_look(answer: bytes) -> Look:
     """Read the answer of `look_script`. Raises `ValueError` when it is not one."""
     header, _, piece = answer.partition(b"\n")
-    state_line, tab, size = header.decode(errors="replace").partition("\t")
-    if not tab:
+    state_line, *told = header.decode(errors="replace").split("\t")
+    if len(told) != 5:
         raise ValueError(f"not a state line: {header[:80]!r}")
-    return Look(read_state(state_line), int(size), piece)
+    size, age, started, ticks, gpus = told
+    return Look(
+        ranks=read_state(state_line),
+        log_size=int(size),
+        piece=piece,
+        log_age_s=_number(age),
+        started_s=_number(started),
+        cpu_ticks=_number(ticks),
+        gpus="" if gpus == "-" else gpus,
+    )
+
+
+def _number(text: str) -> int | None:
+    return int(text) if text.isdecimal() else None
 
 
 def read_state(line: str) -> RankState:

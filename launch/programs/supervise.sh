@@ -189,12 +189,32 @@ listener_of() {
     find /proc/[0-9]*/fd -lname "socket:\[$lo_inode\]" 2>/dev/null | head -n 1 | cut -d / -f 3
 }
 
-# look NAME OFFSET LIMIT: `STATE-LINE TAB SIZE-OF-LOG`, then the log's bytes behind OFFSET, at most LIMIT.
+# look NAME OFFSET LIMIT [deep]: `STATE-LINE TAB SIZE-OF-LOG TAB AGE-OF-LOG TAB AGE-OF-START TAB CPU-TICKS TAB GPUS`, then
+# the log's bytes behind OFFSET, at most LIMIT. Ages in seconds, `-` for what is not there; the last two only with `deep`.
 look() {
     lk_log=$state_dir/deployments/$1/current/log
     lk_size=$(wc -c <"$lk_log" 2>/dev/null || printf 0)
-    printf '%s\t%s\n' "$(deployment_state "$1")" "$lk_size"
+    lk_ticks=- lk_gpus=-
+    if [ "${4:-}" = deep ]; then
+        # shellcheck disable=SC2046  # pids
+        lk_ticks=$(cpu_ticks $(all_processes "$1"))
+        lk_gpus=$(gpu_activity 2>/dev/null | awk '{ printf "%s%s: %s %%", sep, $1, $2; sep = ", " }')
+    fi
+    printf '%s\t%s\t%s\t%s\t%s\t%s\n' "$(deployment_state "$1")" "$lk_size" "$(age_of "$lk_log")" \
+        "$(age_of "$state_dir/deployments/$1/current/record")" "$lk_ticks" "${lk_gpus:--}"
     [ "$lk_size" -le "$2" ] || tail -c "+$(($2 + 1))" "$lk_log" | head -c "$3"
+}
+
+# age_of FILE: seconds since it was written, `-` where it is not.
+age_of() {
+    if [ -e "$1" ]; then printf '%s\n' $(($(date +%s) - $(stat -c %Y "$1"))); else printf -- '-\n'; fi
+}
+
+# cpu_ticks PID...: the CPU time that these processes have taken, in ticks of the kernel.
+cpu_ticks() {
+    for ct_pid in "$@"; do
+        sed 's/.*) //' "/proc/$ct_pid/stat" 2>/dev/null
+    done | awk '{ sum += $12 + $13 } END { printf "%d\n", sum }'
 }
 
 # keep_cache_lines NAME LINE...: what the engines of this host logged of their KV cache, beside their log, which grows;
@@ -313,4 +333,14 @@ gpu_nodes() {
         gn_node=$(cat "/sys/bus/pci/devices/$gn_pci/numa_node" 2>/dev/null) || continue
         printf '%s %s %s\n' "$gn_address" "$gn_node" "$(cat "/sys/devices/system/node/node$gn_node/cpulist" 2>/dev/null)"
     done
+}
+
+# tell_log NAME LINES BYTES: `CLOCK ZONE SIZE STATE` of this moment, then the last LINES of the log, of its last BYTES.
+tell_log() {
+    tl_log=$state_dir/deployments/$1/current/log
+    tl_size=$(wc -c <"$tl_log" 2>/dev/null || printf 0)
+    tl_age=-
+    if [ -e "$tl_log" ]; then tl_age=$(($(date +%s) - $(stat -c %Y "$tl_log"))); fi
+    printf '%s %s %s %s %s\n' "$(date +%s.%N)" "$(date +%z)" "$tl_size" "$tl_age" "$(deployment_state "$1")"
+    [ "$2" = 0 ] || tail -c "$3" -- "$tl_log" 2>/dev/null | tail -n "$2"
 }

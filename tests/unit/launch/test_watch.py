@@ -17,6 +17,7 @@ from launch.generation import Generation, Member
 from launch.report import Report
 from launch.unit import UnitSettings, command_file
 from launch.watch import watch
+from launch.watching.event import Event
 
 LOGS = Path(__file__).parents[2] / "fixtures" / "logs"
 NAME, GENERATION = "trial", "abc123"
@@ -74,12 +75,12 @@ def write_generation(host: Host, script: str) -> None:
 
 def test_ready_is_every_hosts_own_line(start: Start) -> None:
     fleet, gang = start(f"{HEAD_READY}\n{RUN}", f"{FOLLOWER_READY}\n{RUN}")
-    told: list[tuple[str, str]] = []
-    ready = watch(fleet, gang, timeout_s=30, told=lambda host, text: told.append((host, text)))
+    told: list[Event] = []
+    ready = watch(fleet, gang, timeout_s=30, told=told.append)
     assert ready.kv_cache_tokens == {"a": 65536}
     assert "Application startup complete" in ready.decided_by["a"]
     assert "init engine" in ready.decided_by["b"]
-    assert {host for host, _ in told} == {"a", "b"}
+    assert {event.host for event in told if event.what == "ready"} == {"a", "b"}
 
 
 def test_the_rank_with_a_reason_is_named_before_the_head_that_merely_ended(start: Start) -> None:
