@@ -8,18 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from playbooks.repositories.source import Source
-
-WORLD, ROOT = "0644", "0600"
-
-
-@dataclass(frozen=True, slots=True)
-class Placed:
-    """A file, or none: `text` is empty then."""
-
-    path: str
-    text: str
-    mode: str = WORLD
+from playbooks.repositories.source import ROOT, WORLD, Placed, Source
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,17 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 
 from inventory.secret import Secret, Url
 
+WORLD, ROOT = "0644", "0600"
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A file of a host, or none: `text` is empty then."""
+
+    path: str
+    text: str
+    mode: str = WORLD
+
 
 @dataclass(frozen=True, slots=True)
 class Login:

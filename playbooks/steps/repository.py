@@ -15,9 +15,8 @@ from pydantic import Field, model_validator
 from inventory.quoting import quote, quote_all
 from playbooks.entry import At, Entry, Text, matching
 from playbooks.plan import Phase, Refusal, Step
-from playbooks.repositories import apt
-from playbooks.repositories.apt import Placed
-from playbooks.repositories.source import Source
+from playbooks.repositories import apt, dnf
+from playbooks.repositories.source import Placed, Source
 from playbooks.steps.package_manager import MANAGER_REFUSALS, functions
 
 MirrorName: TypeAlias = Literal["cuda", "nvidia_container", "rocm", "amdgpu"]
@@ -56,8 +55,8 @@ REFUSALS = (
     Refusal(
         id="repository-twice",
         message="the host has this repository already, from another hand",
-        required="one source of it: apt refuses two that trust different keys",
-        next_command="ssh HOST 'dpkg -S FILE'  # purge its package (cuda-keyring) or remove the file, then again",
+        required="one source of it: apt refuses two that trust different keys, dnf takes packages from either",
+        next_command="ssh HOST 'dpkg -S FILE || rpm -qf FILE'  # purge its package or remove the file, then again",
     ),
     Refusal(
         id="repository-signature",
@@ -71,12 +70,13 @@ REFUSALS = (
 class Repository(Entry):
     """`mirror`: which of the inventory's. `folder`: below it. `suite`, `components`: apt's; / is a flat repository.
 
-    `priority`: apt's, of its packages against those of others; 500 is what all have.
+    `priority`: of its packages against others. apt: the higher wins, all have 500; dnf: the lower, all have 99.
     """
 
     PHASE: ClassVar[Phase] = Phase.PREPARE
     kind: Literal["repository"]
     mirror: MirrorName
+    manager: Literal["apt", "dnf"] = "apt"
     folder: Folder = ""
     suite: Suite = "/"
     components: tuple[Word, ...] = ()
@@ -86,6 +86,8 @@ class Repository(Entry):
     def _flat_or_not(self) -> Repository:
         if self.suite.endswith("/") == bool(self.components):
             raise ValueError("`components` beside a suite that does not end in /, and only there")
+        if self.manager == "dnf" and (self.components or self.suite != "/"):
+            raise ValueError("no `suite` and `components` for dnf: its repositories are folders")
         return self
 
     def step(self, at: At) -> Step:
@@ -93,17 +95,21 @@ class Repository(Entry):
         if source.problem:
             return self._refused(at, *source.problem)
         url = f"{source.url}/{self.folder}".rstrip("/") + "/"
-        placed = apt.files(apt.Repository(source, url, self.suite, self.components, self.priority))
+        if self.manager == "apt":
+            placed = apt.files(apt.Repository(source, url, self.suite, self.components, self.priority))
+        else:
+            placed = dnf.files(source, url, self.priority)
         begin = (
-            f"{functions('repository')}"
-            f"name={quote(self.mirror)} url={quote(url)} source_file={quote(placed[-1].path)}\n"
+            f"{functions('repository', f'repository_{self.manager}')}"
+            f"wanted_manager={self.manager} name={quote(self.mirror)} url={quote(url)}\n"
+            f"source_file={quote(placed[-1].path)}\n"
             f"set -- {quote_all(one.path for one in placed)}\n"
         )
         return self.made(
             at,
             probe=f'{begin}repository_state "$@"',
             wanted=f"{_digest(placed)} indexed",
-            script=f"{begin}begin_repository\n{_writes(placed)}read_index\n",
+            script=f'{begin}begin_repository "$@"\n{_writes(placed)}read_index\n',
             summary=f"packages of {self.mirror} from {url}, signed by {source.fingerprint}",
             deadline_s=1200.0,
             refusals=REFUSALS,
@@ -134,4 +140,4 @@ def _writes(placed: tuple[Placed, ...]) -> str:
         f"place {quote(one.path)} {one.mode} {quote(one.text)}\n" if one.text else f"rm -f -- {quote(one.path)}\n"
         for one in first
     )
-    return f'{"".join(lines)}place "$stage/$name.sources" {source.mode} {quote(source.text)}\n'
+    return f'{"".join(lines)}place "$stage/${{source_file##*/}}" {source.mode} {quote(source.text)}\n'

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from collections.abc import Sequence
@@ -13,7 +14,7 @@ from inventory.lab.state import Lab
 from inventory.transport.base import Transport
 from tests.lab.conftest import on
 
-TOOLS = {"rpmbuild": "rpm", "createrepo_c": "createrepo-c", "dnf": "dnf"}
+TOOLS = {"rpmbuild": "rpm", "createrepo_c": "createrepo-c", "dnf": "dnf", "gpg": "gpg"}
 """Commands, and the Debian package of each."""
 
 # What a system of RHEL's family says of itself. Debian's rpm keeps a database in root's home, and its dnf has no
@@ -56,6 +57,22 @@ def make_rpms(folder: Path, packages: Sequence[Rpm]) -> None:
     for index, one in enumerate(packages):
         _build(folder, one, folder.with_name(f"{folder.name}-build") / str(index))
     subprocess.run(["createrepo_c", "--quiet", str(folder)], check=True, capture_output=True)
+
+
+def sign_rpms(folder: Path, gnupg: Path) -> bytes:
+    """Sign all packages of `folder` with a key made for it below `gnupg`; the public key."""
+    gnupg.mkdir(mode=0o700)
+    env = {**os.environ, "GNUPGHOME": str(gnupg)}
+    make = ("--passphrase", "", "--quick-generate-key", "made by a test <a@localhost>", "rsa2048", "sign", "never")
+    subprocess.run(["gpg", "--batch", *make], env=env, check=True, capture_output=True)
+    # Debian's rpm looks for a gpg2, which Debian does not have.
+    name = ("--define", "_gpg_name made by a test <a@localhost>", "--define", f"__gpg {shutil.which('gpg')}")
+    rpms = [str(path) for path in sorted(folder.glob("*.rpm"))]
+    subprocess.run(["rpmsign", *name, "--addsign", *rpms], env=env, check=True, capture_output=True)
+    subprocess.run(["createrepo_c", "--quiet", str(folder)], check=True, capture_output=True)
+    key = subprocess.run(["gpg", "--batch", "--armor", "--export"], env=env, check=True, capture_output=True).stdout
+    subprocess.run(["gpgconf", "--kill", "all"], env=env, check=False, capture_output=True)
+    return key
 
 
 def become_rhel(lab: Lab, host: str) -> None:

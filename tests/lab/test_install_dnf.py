@@ -11,11 +11,14 @@ import pytest
 from inventory.errors import BringupError, ChangeFailed, CheckFailed
 from inventory.fleet import Fleet
 from inventory.load import load
+from playbooks.entry import At
 from playbooks.plan import Change, Step
+from playbooks.repositories.openpgp import read_key
+from playbooks.repositories.source import Source
 from tests.lab.conftest import MakeLab
-from tests.lab.rpms import Rpm, become_rhel, make_rpms, missing_tools, put_rpms
+from tests.lab.rpms import Rpm, become_rhel, make_rpms, missing_tools, put_rpms, sign_rpms
 from tests.lab.test_install_kinds import One
-from tests.unit.playbooks.books.entries import step
+from tests.unit.playbooks.books.entries import entry, step
 
 pytestmark = [pytest.mark.lab, pytest.mark.xdist_group("lab-install"), pytest.mark.timeout(240)]
 
@@ -46,7 +49,7 @@ class Family(One):
             "umount /usr/share/made-by-a-test 2>/dev/null; rm -rf /var/lib/rpm /usr/share/made-by-a-test; "
             "mkdir /var/lib/rpm; rpm --initdb; rm -rf /var/lib/bringup/holds /var/lib/bringup/unfinished /srv/headers; "
             ": >/etc/dnf/plugins/versionlock.list; sed -i /excludepkgs/d /etc/dnf/dnf.conf; "
-            "rm -f /etc/yum.repos.d/gone.repo"
+            "rm -f /etc/yum.repos.d/gone.repo /etc/yum.repos.d/bringup-*"
         )
 
     def version(self, name: str) -> str:
@@ -241,6 +244,57 @@ def test_packages_that_nobody_signed_are_refused_where_signatures_are_asked_for(
     failed: BringupError = host.fails(package())
     host.sh("sed -i s/gpgcheck=1/gpgcheck=0/ /etc/yum.repos.d/tests.repo")
     assert failed.id == "package-signature", failed
+
+
+SIGNED = (Rpm("signed", "1.0-1"), Rpm("signed", "1.1-1"))
+
+
+@pytest.fixture(scope="module")
+def key(family: Family, tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """Of two folders of the host, /srv/signed and /srv/forged: the second is the first, signed by somebody else."""
+    folder = tmp_path_factory.mktemp("signed")
+    for name in ("forged", "signed"):
+        make_rpms(folder / name, SIGNED)
+        key = sign_rpms(folder / name, folder / f"gnupg-{name}")
+        put_rpms(family.fleet, folder / name, f"/srv/{name}")
+    return key
+
+
+def repository(key: bytes, place: str = "/srv/signed", **fields: Any) -> Step:  # noqa: ANN401
+    (fingerprint,) = read_key(key).fingerprints
+    source = Source("amdgpu", f"file://{place}", None, fingerprint, read_key(key).armored)
+    at = At(playbook="book", state_dir="/var/lib/bringup", sources={"amdgpu": source})
+    return entry("repository", id="source", mirror="amdgpu", manager="dnf", **fields).step(at)
+
+
+def test_packages_come_from_a_repository_whose_key_is_pinned(host: Family, key: bytes) -> None:
+    host.converges(repository(key, priority=50), package("signed", "1.0-1", id="signed"))
+    said = host.sh("cat /etc/yum.repos.d/bringup-amdgpu.repo").splitlines()
+    assert {"gpgcheck=1", "priority=50", "baseurl=file:///srv/signed/"} <= set(said)
+    assert host.sh("rpm -qa gpg-pubkey").startswith("gpg-pubkey-"), "dnf took the key up"
+    host.sh("echo gpgcheck=0 >>/etc/yum.repos.d/bringup-amdgpu.repo")
+    assert host.plan(repository(key, priority=50)), "what somebody changed is seen"
+
+
+def test_packages_of_another_signer_are_refused(host: Family, key: bytes) -> None:
+    host.converges(repository(key, "/srv/forged"))
+    failed = host.fails(package("signed", "1.0-1"))
+    assert failed.id == "package-signature", failed
+    assert "not installed" in host.version("signed")
+
+
+def test_a_repository_that_does_not_answer_is_not_put_in_its_place(host: Family, key: bytes) -> None:
+    host.sh("rm -f /etc/yum.repos.d/bringup-amdgpu.repo")
+    failed = host.fails(repository(key, "/srv/nothing"))
+    assert failed.id == "repository-unreachable", failed
+    assert host.sh("ls /etc/yum.repos.d").split() == ["tests.repo"], "updates of the host go on as before"
+
+
+def test_a_repository_that_is_there_already_is_refused_by_its_file(host: Family, key: bytes) -> None:
+    host.sh("printf '[vendor]\\nname=v\\nbaseurl=file:///srv/signed\\n' >/etc/yum.repos.d/vendor.repo")
+    refused = host.refuses(repository(key))
+    host.sh("rm /etc/yum.repos.d/vendor.repo")
+    assert (refused.id, "vendor.repo" in refused.observed) == ("repository-twice", True)
 
 
 def test_without_the_plugin_nothing_is_installed_that_should_be_held(host: Family) -> None:
