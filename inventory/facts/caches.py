@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from inventory.facts.answers import Answers
 from inventory.facts.base import Maybe, Unknown
-from inventory.facts.host import Caches
+from inventory.facts.host import CacheFolder, Caches
 from inventory.facts.jsontext import parse_object
 
 FIELDS = ("vllm", "torch", "flashinfer", "triton", "architecture", "home", "user", "path")
@@ -28,7 +28,18 @@ def read_caches(answers: Answers) -> Maybe[Caches]:
         artefacts=parse_found(found.text),
         stamp=parse_stamp(told),
         environment=parse_environment(told),
+        folders=read_folders(answers),
     )
+
+
+def read_folders(answers: Answers) -> tuple[CacheFolder, ...]:
+    """One for each stamp that could be read."""
+    found = []
+    for path, item in answers.pages("caches.stamps"):
+        stamp = parse_stamp(item.text) if item.status == 0 else None
+        if stamp is not None:
+            found.append(CacheFolder(path, stamp, parse_environment(item.text)))
+    return tuple(found)
 
 
 def parse_found(text: str) -> tuple[str, ...]:

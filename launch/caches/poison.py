@@ -12,6 +12,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from launch.phases import HEAD
+
 _CACHE = r"(?:torch_compile_cache|torch_aot_compile|inductor_cache|/caches/[0-9a-f]{12}/)"
 _WHOLE = (
     r"vLLM failed to compile the model\. The most likely reason",
@@ -25,8 +27,8 @@ _WHOLE = (
 # A traceback through a file of a cache, and how it ended some lines further on.
 _FRAME = re.compile(rf'File "[^"]*{_CACHE}')
 _ENDS = re.compile(
-    r"^(?:\S*\) (?:ERROR \S+ \S+ \[[^\]]+\] )?)?(?:AssertionError|ValueError: too many values|ImportError|"
-    r"EOFError|SyntaxError|ModuleNotFoundError|_pickle\.UnpicklingError)"
+    r"(?:AssertionError|ValueError: too many values|ImportError|EOFError|SyntaxError|ModuleNotFoundError|"
+    r"_pickle\.UnpicklingError)"
 )
 _LOADERS = re.compile("|".join(_WHOLE))
 NEAR = 40  # lines
@@ -44,7 +46,9 @@ def poison_of(host: str, lines: Iterable[str]) -> Poison | None:
     """The first line of a failed start's log that blames a cache."""
     frame = -NEAR
     for number, line in enumerate(lines):
-        if _LOADERS.search(line) or (number - frame < NEAR and _ENDS.match(line.strip())):
+        head = HEAD.match(line)
+        text = head["text"] if head else line
+        if _LOADERS.search(line) or (number - frame < NEAR and _ENDS.match(text.strip())):
             return Poison(host, line.strip()[:300])
         if _FRAME.search(line):
             frame = number

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from inventory.facts.base import is_known
-from playbooks.checks.sto_cache_env import keyed
+from playbooks.checks.sto_cache_env import OF_ONE_HOST, keyed
 from playbooks.plan import digest
 
 if TYPE_CHECKING:
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 FILE = ".bringup-stamp.json"
 PACKAGES = {"torch": "torch", "flashinfer": "flashinfer-python", "triton": "triton"}
-# Part of vLLM's keys or not, these differ between hosts of one gang by nature: vLLM itself keeps their caches apart.
-OF_ONE_HOST = frozenset({"VLLM_CPU_OMP_THREADS_BIND", "VLLM_NIXL_SIDE_CHANNEL_HOST", "VLLM_DP_MASTER_IP"})
 
 
 @dataclass(frozen=True, slots=True)

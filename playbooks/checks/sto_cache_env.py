@@ -3,6 +3,7 @@ from __future__ import annotations
 from inventory.facts.base import is_known
 from inventory.facts.host import HostFacts
 from playbooks.checks.base import Priority, skip
+from playbooks.checks.stored import planned_caches
 from playbooks.finding import Finding, Status
 from playbooks.requirements import HostRequirements
 
@@ -90,12 +91,15 @@ IGNORED = frozenset(
         "ZENTORCH_WEIGHT_PREPACK",
     ]
 )
+# Of the key, but by nature another one on each host of a gang: a stamp, which all hosts share, does not have them.
+OF_ONE_HOST = frozenset({"VLLM_CPU_OMP_THREADS_BIND", "VLLM_NIXL_SIDE_CHANNEL_HOST", "VLLM_DP_MASTER_IP"})
 
 
 def check(facts: HostFacts, needs: HostRequirements) -> Finding:
-    if not is_known(facts.caches) or facts.caches.environment is None or not needs.env:
+    caches = planned_caches(facts.caches, needs) if is_known(facts.caches) else None
+    if caches is None or caches.environment is None or not needs.env:
         return skip(ID, facts.host, "nobody wrote down with which environment the caches were made")
-    made, planned = keyed(facts.caches.environment), keyed(needs.env)
+    made, planned = (_shared(keyed(env)) for env in (caches.environment, needs.env))
     differ = sorted(name for name in made.keys() | planned.keys() if made.get(name) != planned.get(name))
     if not differ:
         return Finding(ID, Status.PASS, facts.host, "the caches were made with this environment")
@@ -104,6 +108,10 @@ def check(facts: HostFacts, needs: HostRequirements) -> Finding:
     )
     remedy = "warm the caches with the environment of the launch, byte for byte"
     return Finding(ID, Status.WARN, facts.host, told, "the environment that the caches were made with", remedy)
+
+
+def _shared(env: dict[str, str]) -> dict[str, str]:
+    return {name: value for name, value in env.items() if name not in OF_ONE_HOST}
 
 
 def keyed(env: tuple[tuple[str, str], ...]) -> dict[str, str]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from inventory.facts.base import is_known
 from inventory.facts.host import HostFacts
 from playbooks.checks.base import Priority, skip
+from playbooks.checks.stored import planned_caches
 from playbooks.finding import Finding, Status
 from playbooks.requirements import HostRequirements, Requirements
 
@@ -22,9 +23,10 @@ def check(facts: Mapping[str, HostFacts], needs: Requirements) -> tuple[Finding,
 
 
 def of_host(facts: HostFacts, needs: HostRequirements, vllm: str) -> Finding:
-    if not is_known(facts.caches) or facts.caches.stamp is None or not needs.env:
+    caches = planned_caches(facts.caches, needs) if is_known(facts.caches) else None
+    if caches is None or caches.stamp is None or not needs.env:
         return skip(ID, facts.host, "nobody wrote down where the caches were made")
-    made, env = dict(facts.caches.stamp), dict(needs.env)
+    made, env = dict(caches.stamp), dict(needs.env)
     planned = {"path": env.get("VLLM_CACHE_ROOT"), "home": env.get("HOME")}
     if is_known(facts.system):
         planned["user"] = facts.system.user

@@ -8,6 +8,7 @@ from inventory.facts.base import is_known
 from inventory.facts.host import HostFacts
 from playbooks.checks.base import ON_HOST, Priority, skip
 from playbooks.checks.devices import plans_no_gpu
+from playbooks.checks.stored import planned_caches
 from playbooks.finding import Finding, Status
 from playbooks.requirements import HostRequirements, Requirements
 
@@ -24,11 +25,11 @@ def check(facts: Mapping[str, HostFacts], needs: Requirements) -> tuple[Finding,
 
 
 def of_host(facts: HostFacts, host: HostRequirements, needs: Requirements) -> Finding:
-    caches = facts.caches
-    if plans_no_gpu(host) or not is_known(caches):
+    if plans_no_gpu(host) or not is_known(facts.caches):
         return skip(ID, facts.host, "the plan uses no GPU here, or nobody looked into the caches")
+    caches = planned_caches(facts.caches, host)
     if caches.empty:
-        return Finding(ID, Status.PASS, facts.host, "the caches are empty")
+        return Finding(ID, Status.PASS, facts.host, "no caches of this build yet")
     remedy = f"{ON_HOST}mv /var/lib/bringup/caches aside, and keep it for a way back"
     if caches.stamp is None:
         return Finding(

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from inventory.facts.host import HostFacts
 from inventory.quoting import quote
 from playbooks.checks.base import ON_HOST, Priority, of_each, skip
-from playbooks.checks.stored import missing_fact
+from playbooks.checks.stored import missing_fact, planned_caches
 from playbooks.finding import Finding, Status
 from playbooks.requirements import Requirements
 
@@ -36,6 +36,7 @@ def check(facts: Mapping[str, HostFacts], needs: Requirements) -> tuple[Finding,
     if unknown:
         look = f"{ON_HOST}find /var/lib/bringup/caches -name '*_rank*'"
         return tuple(missing_fact(ID, host, fact, _REQUIRED, look) for host, fact in unknown.items())
+    known = {host: planned_caches(one, needs.of(host)) for host, one in known.items()}
     tuned = sets_of({host: one.artefacts for host, one in known.items()})
     return (judge(tuned, owners, cold=all(one.empty for one in known.values())),)
 

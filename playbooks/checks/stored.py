@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from inventory.facts.base import Maybe, Unknown, Why, is_known
-from inventory.facts.host import Environment, HostFacts, StoredFile, WeightFolder
+from inventory.facts.host import Caches, Environment, HostFacts, StoredFile, WeightFolder
 from playbooks.checks.base import skip, unread
 from playbooks.finding import Finding
 from playbooks.requirements import ExpectedWeights, HostRequirements
@@ -53,6 +53,22 @@ def complete_folder(check: str, facts: HostFacts, needs: HostRequirements, requi
     if folder is None:
         return skip(check, facts.host, "the folder of the weights is not there: see sto.complete")
     return skip(check, facts.host, "these weights are simulated") if folder.simulated else folder
+
+
+def planned_caches(caches: Caches, needs: HostRequirements) -> Caches:
+    """The caches that ranks of the plan would use, where each build has a folder of its own; else all of them.
+
+    Of a build that has no folder yet they are empty.
+    """
+    folder = dict(needs.env).get("VLLM_CACHE_ROOT", "").rpartition("/")[0]
+    above, _, name = folder.rpartition("/")
+    known = {one.path: one for one in caches.folders}
+    if not caches.folders or above not in {path.rpartition("/")[0] for path in known}:
+        return caches
+    if folder not in known:
+        return Caches(empty=True, artefacts=(), stamp=None)
+    ours = tuple(path for path in caches.artefacts if path.startswith(f"{name}/"))
+    return Caches(caches.empty, ours, known[folder].stamp, known[folder].environment)
 
 
 def planned_environment(facts: HostFacts, digest: str | None, version: str) -> Environment | None:

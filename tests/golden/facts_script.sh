@@ -1299,6 +1299,9 @@ section_caches() {
     item folder ls -A "$state_dir/caches"
     item stamp cat "$state_dir/caches/.bringup-stamp.json"
     item artefacts rank_files
+    for stamped in "$state_dir"/caches/*/.bringup-stamp.json; do
+        [ ! -e "$stamped" ] || page stamps "${stamped%/*}" cat "$stamped"
+    done
 }
 
 # Files that belong to one rank each, and one file to see whether anything is there at all.
@@ -1306,8 +1309,9 @@ rank_files() {
     # In a shell of its own: the folder of this one holds the answer.
     (
         cd "$state_dir/caches" || exit
-        find . -type f ! -name '.bringup*' | head -n 1 | sed 's/^/any /'
-        find . \( -type f -name '*dp[0-9]*_rank[0-9]*' -o -path '*/torch_aot_compile/*/rank_*/model' \) | head -n 5000
+        find . -path './.*' -prune -o -type f ! -name '.bringup*' -print | head -n 1 | sed 's/^/any /'
+        find . -path './.*' -prune -o \( -type f -name '*dp[0-9]*_rank[0-9]*' -o \
+            -path '*/torch_aot_compile/*/rank_*/model' \) -print | head -n 5000
     )
 }
 

@@ -66,6 +66,7 @@ from inventory.facts.host.software import (
 )
 from inventory.facts.host.storage import (
     Block,
+    CacheFolder,
     Caches,
     FileLock,
     FileSystem,
@@ -90,6 +91,7 @@ __all__ = (
     "Bridge",
     "BusGpu",
     "Busy",
+    "CacheFolder",
     "Caches",
     "Container",
     "Cpu",

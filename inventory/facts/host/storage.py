@@ -76,10 +76,23 @@ class FileLock:
 
 
 @dataclass(frozen=True, slots=True)
+class CacheFolder:
+    """`<state_dir>/caches/<stamp>`: the caches of one build. `stamp`: what they are made with."""
+
+    path: str
+    stamp: tuple[tuple[str, str], ...]
+    environment: tuple[tuple[str, str], ...] | None = None  # of the ranks that made them; None: not told
+
+
+@dataclass(frozen=True, slots=True)
 class Caches:
-    """`<state_dir>/caches`. `artefacts`: paths below it of files that belong to one rank each, the first 5000."""
+    """`<state_dir>/caches`. `artefacts`: paths below it of files that belong to one rank each, the first 5000.
+
+    `folders`: of builds that have one of their own. `stamp` and `environment` are of what lies in `caches` itself.
+    """
 
     empty: bool
     artefacts: tuple[str, ...]
     stamp: tuple[tuple[str, str], ...] | None  # what the caches were made with; None: no stamp
     environment: tuple[tuple[str, str], ...] | None = None  # of the ranks that made them; None: not told
+    folders: tuple[CacheFolder, ...] = ()

@@ -6,7 +6,7 @@ import pytest
 
 from inventory.facts.base import Unknown, Why
 from inventory.facts.caches import parse_found, read_caches
-from inventory.facts.host import Caches
+from inventory.facts.host import CacheFolder, Caches
 from tests.answered import Said, answers
 
 TUNED = "vllm/flashinfer_autotune_cache/0.7.2/100a/ab/autotune_configs_dp0_rank0.json"
@@ -40,6 +40,19 @@ def test_a_folder_that_may_not_be_read_is_unknown(said: Said) -> None:
     assert isinstance(found, Unknown)
     assert found.why is Why.REFUSED
     assert isinstance(read_caches(answers({})), Unknown)
+
+
+def test_each_build_has_a_folder_with_a_stamp_of_its_own() -> None:
+    pages: dict[str, Said] = {
+        "caches.stamps.1": f"/s/caches/ab\n{json.dumps(STAMP)}",
+        "caches.stamps.2": (1, "/s/caches/cd\ncat: Permission denied"),
+        "caches.stamps.3": "/s/caches/ef\nno stamp",
+    }
+    found = read_caches(answers({**HOST, **pages}))
+    assert isinstance(found, Caches)
+    assert found.folders == (
+        CacheFolder("/s/caches/ab", (("vllm", "0.33.0"), ("torch", "2.14.0")), (("B", "2"), ("VLLM_A", "1"))),
+    )
 
 
 def test_paths_as_find_prints_them() -> None:

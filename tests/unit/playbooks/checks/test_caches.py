@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from inventory.facts.base import Unknown, Why
-from inventory.facts.host import Caches, HostFacts, Mount
+from inventory.facts.host import CacheFolder, Caches, HostFacts, Mount
 from playbooks.checks import (
     sto_cache_env,
     sto_cache_perms,
@@ -185,6 +185,36 @@ def stamped(*stamp: tuple[str, str], empty: bool = False, bare: bool = False) ->
 )
 def test_stamp(case: GangCase) -> None:
     assert_gang(sto_cache_stamp, case)
+
+
+def of_builds(*builds: str, artefacts: tuple[str, ...] = ()) -> dict[str, HostFacts]:
+    folders = tuple(CacheFolder(f"/s/caches/{name}", (("torch", name),), (("VLLM_A", name),)) for name in builds)
+    caches = Caches(empty=False, artefacts=artefacts, stamp=None, folders=folders)
+    return {host: replace(tray(host), caches=caches) for host in trays()}
+
+
+def with_caches(build: str, needs: Requirements | None = None) -> Requirements:
+    return told(needs or replace(gang_needs(), build=BUILD), ("VLLM_CACHE_ROOT", f"/s/caches/{build}/vllm"))
+
+
+@gang_table(
+    GangCase("its own folder", Status.PASS, of_builds("2.14.0", "2.13.0"), with_caches("2.14.0")),
+    GangCase("another build's alone", Status.PASS, of_builds("2.13.0"), with_caches("2.14.0"), says=("no caches",)),
+    GangCase("a folder that lies", Status.WARN, of_builds("2.13.0"), with_caches("2.13.0"), says=("torch 2.13.0",)),
+)
+def test_each_build_has_its_own_caches(case: GangCase) -> None:
+    assert_gang(sto_cache_stamp, case)
+
+
+UNEVEN = tuple(f"old/{path}" for path in tuned((0, 0)))
+
+
+@gang_table(
+    GangCase("of another build", Status.PASS, of_builds("old", "new", artefacts=UNEVEN), with_caches("new", WIDE)),
+    GangCase("of this build", Status.FAIL, of_builds("old", "new", artefacts=UNEVEN), with_caches("old", WIDE)),
+)
+def test_what_another_build_tuned_does_not_matter(case: GangCase) -> None:
+    assert_gang(sto_cache_symmetric, case)
 
 
 HERE = told(gang_needs(), ("HOME", "/s/caches"), ("VLLM_CACHE_ROOT", "/s/caches/vllm"))
