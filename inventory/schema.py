@@ -83,6 +83,7 @@ class Mirrors(Strict):
 
     pypi: HttpUrl | None = None  # index of Python packages
     torch: HttpUrl | None = None  # index of PyTorch's own wheels
+    python: HttpUrl | None = None  # builds of Python that are complete in one folder
     hub: HttpUrl | None = None  # model hub endpoint
     registry: Registry | None = None  # host[:port][/path] of a container registry
     cuda: PackageSource | None = None  # folder with a folder for each system: ubuntu2404/x86_64

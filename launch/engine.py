@@ -124,7 +124,7 @@ def _engine(choice: Choice, host: Host, facts: HostFacts, served_name: str, draf
         environment=environment,
         steps=(
             directory(layout.caches, mode="0755", why="caches survive a start and are the engine's home"),
-            python_env(wanted, folder=environment, sources=_sources(host)),
+            python_env(wanted, folder=environment, sources=sources_of(host)),
             _weights_step(choice, checkpoint, environment, host),
             *(_downloaded(one, environment, host) for one in drafts),
         ),
@@ -180,9 +180,10 @@ def _draft(choice: Choice, repo: str, layout: Layout) -> Checkpoint:
     return Checkpoint(repo, pinned.revision, layout.weights(repo, pinned.revision))
 
 
-def _sources(host: Host) -> Sources:
+def sources_of(host: Host) -> Sources:
     return Sources(
         index=_shown(host.mirrors.pypi),
+        python=_shown(host.mirrors.python),
         torch_index=_shown(host.mirrors.torch),
         proxy=_shown(host.proxy),
         no_proxy=host.no_proxy,

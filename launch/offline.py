@@ -15,6 +15,7 @@ from playbooks.layout import Layout
 from playbooks.steps.python_env import Sources, Wheelhouse, python_env
 from playbooks.steps.shipped import shipped
 from playbooks.wheelhouse.lock import Pin, read_pins
+from playbooks.wheelhouse.python import build_for
 from playbooks.wheelhouse.target import Target, normal
 
 if TYPE_CHECKING:
@@ -27,6 +28,8 @@ OLDEST_GLIBC = "2.28"
 """Taken where neither the host nor the environment tells one: manylinux_2_28, which most wheels are built for."""
 
 MACHINES = ("x86_64", "aarch64")
+PYTHON = "cpython-"
+"""What the names of archives of Python begin with."""
 
 
 def is_installed(engine: Engine) -> bool:
@@ -40,23 +43,41 @@ def wanted_of(engine: Engine) -> EnvironmentDefinition:
 
 
 def target_of(facts: HostFacts, wanted: EnvironmentDefinition) -> Target:
-    """What the wheels must suit. Raises `CheckFailed` where the host's own Python will not do: none can be fetched."""
-    version = facts.software.python if is_known(facts.software) else None
-    minor = _minor(version or "")
+    """What the wheels must suit: the host's own Python, else one that it is given.
+
+    Raises `CheckFailed` where there is none to give.
+    """
     machine = facts.system.architecture if is_known(facts.system) else ""
-    if minor not in wanted.python_minors or machine not in MACHINES:
+    minor, given = own_minor(facts, wanted), False
+    if minor is None:
+        build = build_for(machine, wanted.python_minors)
+        minor, given = (build.minor, True) if build else (None, False)
+    if minor is None or machine not in MACHINES:
+        version = facts.software.python if is_known(facts.software) else None
         raise CheckFailed(
             "the host cannot reach a package index, and has no Python that its environment can be made of",
             id="python-offline",
             observed=f"Python {version or 'none'} on {machine or 'an unknown processor'}",
-            required=f"Python {wanted.requires_python} as python3, on {' or '.join(MACHINES)}",
+            required=f"Python {wanted.requires_python} as python3, or a processor that one is pinned for: "
+            f"{' or '.join(MACHINES)}",
             next_command=f"on the host: install python3.{wanted.python_minors[-1]} with its headers, and make it "
             "python3; or set internet: true in the inventory where it does have a way out",
             host=facts.host,
         )
     told = facts.glibc if is_known(facts.glibc) else wanted.glibc or OLDEST_GLIBC
     major, _, rest = told.partition(".")
-    return Target(minor, machine, (int(major), int(rest)))
+    return Target(minor, machine, (int(major), int(rest)), python_given=given)
+
+
+def own_minor(facts: HostFacts, wanted: EnvironmentDefinition) -> int | None:
+    """The minor version of the host's own `python3` where the environment can be made of it."""
+    minor = _minor((facts.software.python or "") if is_known(facts.software) else "")
+    return minor if minor in wanted.python_minors else None
+
+
+def cannot_begin(facts: HostFacts, wanted: EnvironmentDefinition) -> bool:
+    """Whether a host with a way out has neither a Python of the range nor a uv that would fetch one."""
+    return is_known(facts.software) and own_minor(facts, wanted) is None and facts.software.uv is None
 
 
 def pins_of(wanted: EnvironmentDefinition, target: Target) -> tuple[tuple[Pin, ...], tuple[Pin, ...]]:
@@ -84,17 +105,18 @@ def cargo_of(
 def with_wheelhouse(engine: Engine, cargo: Cargo, target: Target) -> Engine:
     """The same engine, made of what the control machine gives."""
     wanted = wanted_of(engine)
+    python = next((one.name for one in cargo.files if target.python_given and one.name.startswith(PYTHON)), None)
     given = shipped(
         cargo,
-        what=f"wheels of {wanted.name} and uv for {target}",
-        why="the host reaches no package index: the control machine fetches the locked wheels once, and gives them",
+        what=f"wheels of {wanted.name}{', Python' if python else ''} and uv for {target}",
+        why="the host cannot fetch them: the control machine fetches the locked wheels once, and gives them",
         alone=True,
     )
     made = python_env(
         wanted,
         folder=engine.environment,
         sources=Sources(),
-        wheelhouse=Wheelhouse(cargo.folder, target.minor),
+        wheelhouse=Wheelhouse(cargo.folder, target.minor, python),
     )
     steps: list[Step] = []
     for step in engine.steps:

@@ -11,11 +11,12 @@ from inventory.errors import BringupError, CheckFailed, raise_all
 from inventory.quoting import quote
 from launch.assemble import assemble
 from launch.images import with_images
-from launch.offline import cargo_of, is_installed, pins_of, target_of, wanted_of, with_wheelhouse
+from launch.offline import cannot_begin, cargo_of, is_installed, pins_of, target_of, wanted_of, with_wheelhouse
 from launch.outline import launched
 from playbooks.web import Web
 from playbooks.wheelhouse.control import own_indexes
 from playbooks.wheelhouse.index import Index
+from playbooks.wheelhouse.python import build_for, python_file
 from playbooks.wheelhouse.resolve import resolve
 from playbooks.wheelhouse.store import Store, default_folder
 
@@ -92,6 +93,9 @@ def supplied_engines(
     engines = with_images(one, fleet, facts, report)
     open_ones = {name: engine for name, engine in engines.items() if not is_installed(engine)}
     why = _without_way_out(open_ones, fleet)
+    for name, engine in open_ones.items():
+        if name not in why and cannot_begin(facts[name], wanted_of(engine)):
+            why[name] = f"no Python {wanted_of(engine).requires_python} and no uv there"
     if not why:
         return engines
     addresses = {node.host: node.address for node in one.decision.placement.nodes if node.address}
@@ -108,7 +112,7 @@ def supplied_engines(
 
 
 def wheels(wanted: EnvironmentDefinition, target: Target, host: Host) -> tuple[CargoFile, ...]:
-    """All wheels of an environment. Raises `CheckFailed` for what no index of this machine has."""
+    """All wheels of an environment, and Python where the target has none. Raises `CheckFailed` for what is nowhere."""
     web = Web(host.proxy.reveal() if host.proxy else None, host.no_proxy)
     torch = [host.mirrors.torch.reveal()] if host.mirrors.torch else []
     common = [host.mirrors.pypi.reveal()] if host.mirrors.pypi else list(own_indexes())
@@ -122,7 +126,14 @@ def wheels(wanted: EnvironmentDefinition, target: Target, host: Host) -> tuple[C
         )
     pins, apart = pins_of(wanted, target)
     found = resolve(pins, target, [Index(url, web) for url in common])
-    return (*found, *resolve(apart, target, [Index(url, web) for url in (*torch, *common)]))
+    python = (_python(wanted, target, host, web),) if target.python_given else ()
+    return (*found, *resolve(apart, target, [Index(url, web) for url in (*torch, *common)]), *python)
+
+
+def _python(wanted: EnvironmentDefinition, target: Target, host: Host, web: Web) -> CargoFile:
+    build = build_for(target.machine, wanted.python_minors)
+    assert build is not None  # noqa: S101  (the target was made of it)
+    return python_file(build, host.mirrors.python.reveal() if host.mirrors.python else None, web, os.environ)
 
 
 def reach_script(host: Host) -> str:
@@ -159,19 +170,17 @@ def _targets(engines: Mapping[str, Engine], facts: Mapping[str, HostFacts]) -> d
         except BringupError as error:
             errors.append(error)
     raise_all(errors)
-    oldest = {
-        (one.minor, one.machine): min(
-            other.glibc for other in targets.values() if (other.minor, other.machine) == (one.minor, one.machine)
-        )
-        for one in targets.values()
+    alike = {name: replace(one, glibc=(0, 0)) for name, one in targets.items()}
+    return {
+        name: replace(one, glibc=min(targets[other].glibc for other in targets if alike[other] == alike[name]))
+        for name, one in targets.items()
     }
-    return {name: replace(one, glibc=oldest[one.minor, one.machine]) for name, one in targets.items()}
 
 
 def _say(report: Report, hosts: list[str], why: Mapping[str, str], files: tuple[CargoFile, ...]) -> None:
     reasons = "; ".join(dict.fromkeys(why[name] for name in hosts))
     size = sum(one.size for one in files)
     missing = sum(one.size for one in Store(default_folder()).missing(files))
-    report.say(f"  {', '.join(hosts)}: without a package index ({reasons})")
+    report.say(f"  {', '.join(hosts)}: given everything from here ({reasons})")
     spread = "to one of them, and from there to the others" if len(hosts) > 1 else "there"
-    report.say(f"  {len(files)} wheels, {size / 1e9:.2f} GB ({missing / 1e9:.2f} GB to fetch), go from here {spread}")
+    report.say(f"  {len(files)} files, {size / 1e9:.2f} GB ({missing / 1e9:.2f} GB to fetch), go from here {spread}")

@@ -97,7 +97,7 @@ def passwords(hosts: Sequence[Host]) -> set[str]:
         url
         for host in hosts
         for url in (
-            *(host.mirrors.pypi, host.mirrors.torch, host.mirrors.hub, host.proxy),
+            *(host.mirrors.pypi, host.mirrors.torch, host.mirrors.python, host.mirrors.hub, host.proxy),
             *(one.url for one in host.mirrors.repositories.values()),
         )
         if url

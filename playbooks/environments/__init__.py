@@ -19,6 +19,8 @@ from inventory.errors import BadInput
 FOLDER = Path(__file__).parent
 UV_LOCK = FOLDER / "uv.txt"
 """The uv that hosts without a way out are given."""
+PYTHON_LOCK = FOLDER / "python.txt"
+"""The Python that those of them are given that have none of the right version."""
 PYTHON_RANGE = re.compile(r">=3\.(\d+),<3\.(\d+)")
 PLATFORM = re.compile(r"platform_machine == '(\w+)'")
 

@@ -20,10 +20,12 @@ DEADLINE_S = 3600.0
 class Sources:
     """Where packages come from. What is None is left to the settings of uv and pip on the host.
 
-    `index`: of Python packages. `torch_index`: of PyTorch's own wheels, for what the lock leaves apart.
+    `index`: of Python packages. `torch_index`: of PyTorch's own wheels, for what the lock leaves apart. `python`: of
+    builds of Python, where uv has to fetch one.
     """
 
     index: str | None = None
+    python: str | None = None
     torch_index: str | None = None
     proxy: str | None = None
     no_proxy: tuple[str, ...] = ()
@@ -31,10 +33,14 @@ class Sources:
 
 @dataclass(frozen=True, slots=True)
 class Wheelhouse:
-    """A folder on the host that has every wheel of the lock for CPython 3.`minor`, and one of uv."""
+    """A folder on the host that has every wheel of the lock for CPython 3.`minor`, and one of uv.
+
+    `python`: the archive of that CPython, where the host has none.
+    """
 
     folder: str
     minor: int
+    python: str | None = None
 
 
 def python_env(
@@ -79,6 +85,8 @@ def _script(wanted: EnvironmentDefinition, folder: str, sources: Sources, wheelh
             f"minors={quote(minors)}",
             f"needs_headers={'yes' if wanted.compiles else 'no'}",
             f"wheelhouse={quote(wheelhouse.folder if wheelhouse else '')}",
+            f"python_archive={quote((wheelhouse.python if wheelhouse else None) or '')}",
+            f"python_mirror={quote(sources.python or '')}",
             f"index={quote(sources.index or '')}",
             f"torch_index={quote(sources.torch_index or '')}",
             *_proxy(sources),

@@ -1,6 +1,7 @@
 # shellcheck shell=sh disable=SC2154
-# Functions of the step `python_env`, which sets env_dir, requires_python, minors, needs_headers, wheelhouse, index and
-# torch_index before them. With a wheelhouse nothing is asked outside the host. All of it runs under set -eu.
+# Functions of the step `python_env`, which sets env_dir, requires_python, minors, needs_headers, wheelhouse,
+# python_archive, python_mirror, index and torch_index before them. With a wheelhouse nothing is asked outside the host.
+# All of it runs under set -eu.
 
 refuse() { printf '%s\n' "$@" >&2; exit 1; }
 
@@ -25,6 +26,22 @@ find_python() {
     usable_python "$candidate" && return 0
   done
   return 1
+}
+
+# The Python of the wheelhouse: a build that is complete in one folder. It stays beside the environments that are made
+# of it, whatever becomes of the wheelhouse, and has its final name only when it is whole.
+unpack_python() {
+  pythons="${env_dir%/envs/*}/pythons"
+  ours="$pythons/${python_archive%.tar.gz}"
+  if [ ! -e "$ours/bin/python3" ]; then
+    mkdir -p -- "$pythons"
+    rm -rf -- "$pythons"/.new.*
+    new=$(mktemp -d "$pythons/.new.XXXXXX")
+    tar --no-same-owner -xzf "$wheelhouse/$python_archive" -C "$new"
+    mv -T -- "$new/python" "$ours"
+    rmdir -- "$new"
+  fi
+  usable_python "$ours/bin/python3"
 }
 
 # The uv of the wheelhouse, whatever else is on the host: it is the one that is pinned. A wheel is a zip file.
@@ -82,6 +99,7 @@ use_uv() {
   if [ -n "$python" ]; then
     "$uv" venv --quiet --no-config --relocatable --python "$python" "$env_dir"
   else
+    set_unless_empty UV_PYTHON_INSTALL_MIRROR "${python_mirror:-${UV_PYTHON_INSTALL_MIRROR:-}}" ' '
     "$uv" venv --quiet --no-config --relocatable --managed-python --python "$requires_python" "$env_dir"
   fi
 }
@@ -114,6 +132,10 @@ leave_nothing() { rm -rf -- "$work" "$env_dir.cache"; }
 begin() {
   unset PYTHONPATH PYTHONHOME PYTHONDONTWRITEBYTECODE VIRTUAL_ENV UV_PYTHON UV_PROJECT_ENVIRONMENT
   python=$(find_python) || python=
+  if [ -z "$python" ] && [ -n "$python_archive" ]; then
+    python=$(unpack_python) || refuse "the Python that came with the wheels does not run here: $python_archive" \
+      "next: on the host: ${env_dir%/envs/*}/pythons/${python_archive%.tar.gz}/bin/python3 --version"
+  fi
   if [ -n "$wheelhouse" ]; then
     [ -n "$python" ] || refuse "no Python 3.$minors is there, and a host without internet cannot fetch one" \
       "next: install python3.$minors (with its headers, python3.$minors-dev, for GPUs)"

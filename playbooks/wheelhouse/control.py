@@ -18,15 +18,16 @@ _PIPS = ((sys.executable, "-m", "pip"), ("python3", "-m", "pip"), ("pip3",), ("p
 def own_indexes(environ: Mapping[str, str] = os.environ) -> tuple[str, ...]:
     """Addresses of indexes, and folders of wheels, in the order in which they are asked; none: nothing is set."""
     settings = pip_settings()
-    first = _first(environ, "UV_DEFAULT_INDEX", "PIP_INDEX_URL") or settings.get("index-url", "") or pip_default()
-    extra = _first(environ, "UV_INDEX", "PIP_EXTRA_INDEX_URL") or settings.get("extra-index-url", "")
-    links = _first(environ, "UV_FIND_LINKS", "PIP_FIND_LINKS") or settings.get("find-links", "")
+    first = first_set(environ, "UV_DEFAULT_INDEX", "PIP_INDEX_URL") or settings.get("index-url", "") or pip_default()
+    extra = first_set(environ, "UV_INDEX", "PIP_EXTRA_INDEX_URL") or settings.get("extra-index-url", "")
+    links = first_set(environ, "UV_FIND_LINKS", "PIP_FIND_LINKS") or settings.get("find-links", "")
     folders = [one for one in re.split(r"[\s,]+|\\n", links) if one.startswith("/")]
     indexes = [one for one in re.split(r"\s+|\\n", f"{first} {extra}") if "://" in one]
     return (*folders, *indexes)
 
 
-def _first(environ: Mapping[str, str], *names: str) -> str:
+def first_set(environ: Mapping[str, str], *names: str) -> str:
+    """The value of the first of `names` that has one; empty: none has."""
     return next((environ[name] for name in names if environ.get(name)), "")
 
 
@@ -39,16 +40,17 @@ def pip_settings() -> dict[str, str]:
 def pip_default() -> str:
     """The index that pip has built in: the address of the public one stands nowhere here."""
     for words in ((sys.executable,), ("python3",), ("/usr/bin/python3",)):
-        if said := _said([*words, "-c", _DEFAULT]):
-            return said.strip()
+        if answer := said([*words, "-c", _DEFAULT]):
+            return answer.strip()
     return ""
 
 
 def _asked(*arguments: str) -> str:
-    return next((said for pip in _PIPS if (said := _said([*pip, *arguments]))), "")
+    return next((answer for pip in _PIPS if (answer := said([*pip, *arguments]))), "")
 
 
-def _said(words: Sequence[str]) -> str:
+def said(words: Sequence[str]) -> str:
+    """What a program prints; empty where it is not there, fails or takes too long."""
     try:
         done = subprocess.run(words, capture_output=True, text=True, timeout=_PIP_S, check=False)
     except (OSError, subprocess.TimeoutExpired):

@@ -30,11 +30,15 @@ _COMPARED: dict[type[ast.cmpop], Callable[..., bool]] = {
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """CPython 3.`minor` on Linux, `machine` x86_64 or aarch64, with glibc of (major, minor)."""
+    """CPython 3.`minor` on Linux, `machine` x86_64 or aarch64, with glibc of (major, minor).
+
+    `python_given`: that CPython is not there yet, and comes along.
+    """
 
     minor: int
     machine: str
     glibc: tuple[int, int]
+    python_given: bool = False
 
     def __str__(self) -> str:
         return f"cp3{self.minor}-{self.machine}-glibc{self.glibc[0]}.{self.glibc[1]}"

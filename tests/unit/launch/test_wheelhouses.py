@@ -23,6 +23,8 @@ from launch.outline import Outline, launched
 from launch.report import Report
 from launch.request import Request
 from launch.wheelhouses import reach_script, supplied_engines
+from playbooks.wheelhouse import python
+from playbooks.wheelhouse.python import MIRROR, build_for
 from tests.unit.launch.gangs import facts, hosts
 from tests.unit.playbooks.served import Page, Site, serving
 from tests.unit.playbooks.sh import sh
@@ -121,10 +123,39 @@ def test_a_login_in_the_address_of_a_mirror_is_no_reason_to_call_it_unreached(in
     assert sh(reach_script(one)).stdout.strip() == "reached"
 
 
-def test_a_python_that_will_not_do_is_refused_for_every_host(index: Site) -> None:
+def test_hosts_without_a_python_of_the_range_are_given_one(index: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    build = build_for("x86_64", (11, 12, 13))
+    assert build is not None
+    monkeypatch.setenv(MIRROR, f"{index.url}/pythons")
+    index.pages[f"/pythons/{build.path.replace('+', '%2B')}"] = Page(b"p" * 70)
+    _, after = supplied(gang(index, internet=False), python="3.9.18")
+    for engine in after.values():
+        cargo = next(step.cargo for step in engine.steps if step.cargo)
+        python = next(one for one in cargo.files if one.name == build.name)
+        assert (python.size, python.sha256) == (70, build.sha256)
+        made = next(step for step in engine.steps if step.id.startswith("environment "))
+        assert f"python_archive={build.name}" in made.script
+        assert cargo.folder.endswith(f"-cp3{build.minor}-x86_64")
+
+
+def test_a_host_with_a_way_out_that_has_neither_python_nor_uv_is_given_both(
+    index: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build = build_for("x86_64", (11, 12, 13))
+    assert build is not None
+    monkeypatch.setenv(MIRROR, f"{index.url}/pythons")
+    index.pages[f"/pythons/{build.path.replace('+', '%2B')}"] = Page(b"p")
+    _, after = supplied(gang(index, internet=True), python="3.9.18")
+    assert all(any(step.cargo for step in engine.steps) for engine in after.values())
+
+
+def test_nobody_knows_where_python_is(index: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(MIRROR, raising=False)
+    monkeypatch.setattr(python, "_UVS", ())
     with pytest.raises(BringupError) as caught:
         supplied(gang(index, internet=False), python="3.9.18")
-    assert str(caught.value).count("[python-offline]") == 2
+    assert "[python-offline]" in str(caught.value)
+    assert "mirrors: python:" in caught.value.next_command
 
 
 def test_a_machine_that_knows_no_index_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

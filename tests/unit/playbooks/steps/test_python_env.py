@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from playbooks.environments import EnvironmentDefinition
-from playbooks.plan import Step
+from playbooks.plan import ABSENT, Step
 from playbooks.steps.python_env import Sources, Wheelhouse, python_env
 from tests.unit.playbooks.wheel import make_uv_wheel, make_wheel, real_uv
 
@@ -212,6 +213,51 @@ def test_a_wheelhouse_is_all_that_a_host_without_a_way_out_needs(trial: Trial, i
     assert trial.state == trial.step().wanted
     assert not list(tmp_path.rglob("*.cache")), "what was unpacked is in the environment, and nowhere else"
     assert (trial.folder.parent.parent / "tools/bin/uv").exists() is (installer == "uv")
+
+
+def archive_of_python(folder: Path) -> str:
+    """An archive in the layout of the builds that are complete in one folder: its program is this interpreter."""
+    name = "cpython-3.test-install_only_stripped.tar.gz"
+    (folder / "python/bin").mkdir(parents=True)
+    (folder / "python/bin/python3").symlink_to(Path(sys.executable).resolve())
+    subprocess.run(["tar", "-C", str(folder), "-czf", str(folder / name), "python"], check=True)
+    shutil.rmtree(folder / "python")
+    return name
+
+
+@pytest.mark.parametrize("installer", ["uv"])
+def test_a_host_without_any_python_is_given_one(trial: Trial, tmp_path: Path) -> None:
+    """On its PATH is nothing but a shell's tools, and a python3 that is too old."""
+    uv = real_uv()
+    if uv is None:
+        pytest.skip("uv is not here as a program")
+    wheelhouse = tmp_path / "wheelhouse"
+    shutil.copytree(tmp_path / "wheels of a mirror", wheelhouse)
+    make_uv_wheel(wheelhouse, uv)
+    name = archive_of_python(wheelhouse)
+    minor = sys.version_info.minor
+    given = Wheelhouse(str(wheelhouse), minor, name)
+    step = python_env(trial.wanted, folder=str(trial.folder), sources=Sources(), wheelhouse=given)
+    # The host's own Pythons are not usable here, whatever this machine has.
+    script = step.script.replace("find_python() {", "find_python() { return 1", 1)
+    pythons = trial.folder.parent.parent / "pythons"
+    (pythons / ".new.left").mkdir(parents=True)
+
+    made = replace(trial, env={"HOME": str(tmp_path), "PATH": SYSTEM_PATH}).run(script)
+
+    assert made.returncode == 0, made.stderr
+    assert trial.state == trial.step().wanted
+    assert [one.name for one in pythons.iterdir()] == [name.removesuffix(".tar.gz")], "what was cut off is gone"
+
+
+@pytest.mark.parametrize("installer", ["uv"])
+def test_a_python_that_came_and_does_not_run_is_refused(trial: Trial, tmp_path: Path) -> None:
+    name = archive_of_python(tmp_path)
+    given = Wheelhouse(str(tmp_path), 99, name)
+    refused = trial.run(python_env(trial.wanted, folder=str(trial.folder), sources=Sources(), wheelhouse=given).script)
+    assert refused.returncode != 0
+    assert "does not run here" in refused.stderr
+    assert trial.state == ABSENT
 
 
 def test_a_host_without_the_python_of_its_wheelhouse_is_told_which(trial: Trial, tmp_path: Path) -> None:
