@@ -14,7 +14,7 @@ from typing import Any
 
 from invoke import Collection, Context, Task, task
 
-from launch.flags import CHOICE, DECISIONS, DEPLOYED, HELP, INSTALL, SETTINGS
+from launch.flags import CHOICE, DECISIONS, DEPLOYED, HELP, INSTALL, LOGS, SETTINGS
 
 # invoke turns the writing of bytecode off, and every call would then compile bringup anew: 0.6 s of a processor.
 sys.dont_write_bytecode = bool(os.environ.get("PYTHONDONTWRITEBYTECODE"))
@@ -65,6 +65,7 @@ VERBS = (
         "Probe, check, plan, install, launch and prove a model on hosts; typed again, it changes nothing.",
         (*CHOICE, *SETTINGS, *DECISIONS),
         timeout="",
+        rollback_on_failure=False,
         image_digest="",
         image_archive="",
         dry_run=False,
@@ -131,7 +132,9 @@ VERBS = (
         **DEPLOYED,
         json=False,
     ),
-    verb("logs", "The last log lines of every host's ranks.", hosts="all", name="", lines="", inventory=""),
+    verb("logs", "The last log lines of all ranks as one, merged by time.", **DEPLOYED, **LOGS),
+    verb("history", "Who did what with a deployment, when, how it ended and what it changed.", **DEPLOYED, json=False),
+    verb("rollback", "Back to a generation that hosts have stored: its own commands.", **DEPLOYED, to="", timeout=""),
     verb("stop", "Stop all ranks of a deployment and prove on every host that nothing is left.", **DEPLOYED),
     verb("restart", "Stop the group and start the same generation again.", **DEPLOYED, timeout=""),
     verb(
@@ -152,7 +155,7 @@ VERBS = (
     ),
     verb(
         "bench",
-        "Measure a deployment by `vllm bench serve` in its own environment; the results stay with its generation.",
+        "Measure a deployment by vLLM's own benchmark or GuideLLM; the results stay with its generation.",
         **DEPLOYED,
         requests="",
         input_tokens="",
@@ -161,6 +164,7 @@ VERBS = (
         rate="",
         speed_bench="",
         subset="",
+        guidellm="",
         compare="",
         json=False,
     ),

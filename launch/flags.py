@@ -1,5 +1,9 @@
 """Flags that verbs share, and what each means: the text of `invoke VERB --help`."""
 
+from __future__ import annotations
+
+from typing import Any
+
 CHOICE = (
     *("model", "hosts", "name", "variant", "strategy", "load_balancing", "feature", "no_feature", "revision"),
     *("nodes", "set", "port", "rpc_port", "recipes", "inventory"),
@@ -12,7 +16,7 @@ SETTINGS = (
 )
 """Flags of every verb that decides how it serves."""
 
-DEPLOYED = {"hosts": "all", "name": "", "inventory": ""}
+DEPLOYED: dict[str, Any] = {"hosts": "all", "name": "", "inventory": ""}
 """Flags of every verb on a deployment that is there, with their defaults."""
 
 INSTALL = (
@@ -20,6 +24,9 @@ INSTALL = (
     *("image_digest", "image_archive"),
 )
 """Flags of `install` beside those of a launch, of which it needs none."""
+
+LOGS: dict[str, Any] = {"lines": "", "rank": "", "since": "", "follow": False, "nccl": False, "json": False}
+"""Flags of `logs`."""
 
 DECISIONS = ("accept_unknown", "override", "because")
 """Flags of every verb that judges one."""
@@ -57,6 +64,7 @@ HELP = {
     "rate": "requests a second; default: as fast as --concurrency allows",
     "speed-bench": "folder on the head with the files of SPEED-Bench: text, for speculative decoding",
     "subset": "part of SPEED-Bench: qualitative (default), throughput_1k, _2k, _8k, _16k or _32k",
+    "guidellm": "GuideLLM on the head, an absolute path, in the place of `vllm bench serve`",
     "bench.compare": "ids of two benchmarks with a comma between them: what is better and what worse",
     "client": "claude-code, openai or curl",
     "lora_load.adapter": "NAME=PATH: a folder with an adapter, on every host that serves",
@@ -84,6 +92,12 @@ HELP = {
     "running": "only those that still run",
     "json": "one JSON document on stdout",
     "lines": "last lines of each host's log; default 50",
+    "rank": "only the processes of this data-parallel rank",
+    "since": "only what was written since: 90s, 10m, 2h ago, or a time such as 2026-01-31T12:30",
+    "follow": "go on with what is written from now on, until Ctrl-C",
+    "nccl": "also what NCCL says of itself",
+    "to": "the generation, as invoke history shows it; default: the one that served before",
+    "rollback-on-failure": "when the start fails, go back to the generation that served before",
     "replace": "replace a host key that has changed: only when you know why it did",
     "hardware": "hardware profile of the recipes' taxonomy: gb200, h200, mi355x, ...",
     "nodes": "number of nodes; default: as few as hold the weights",

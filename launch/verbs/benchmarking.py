@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import PurePosixPath
 
-from inventory.errors import BadInput, ExitCode
+from inventory.errors import ExitCode
 from launch import request
 from launch.report import Report, print_json, print_table
 from launch.serving.bench.workload import SUBSETS, Workload
@@ -12,6 +13,7 @@ from launch.verbs import arguments
 
 REQUESTS, INPUT_TOKENS, OUTPUT_TOKENS = 100, 1024, 256
 LONGEST = 2_000_000
+FILES = "the absolute path of a folder on the head, with the files of SPEED-Bench: qualitative.jsonl, ..."
 
 
 def bench(*, hosts: str, name: str, inventory: str, compare: str, json: bool, **work: str) -> ExitCode:
@@ -21,7 +23,7 @@ def bench(*, hosts: str, name: str, inventory: str, compare: str, json: bool, **
 
     if compare:
         return _compare(compare, hosts=hosts, name=name, inventory=inventory, json=json)
-    wanted = workload(**work)
+    wanted = workload(work)
     report = Report()
     with arguments.deployment(hosts, name, inventory) as (fleet, found):
         gang = found.gang
@@ -39,19 +41,21 @@ def bench(*, hosts: str, name: str, inventory: str, compare: str, json: bool, **
     return ExitCode.DONE
 
 
-def workload(
-    *, requests: str, input_tokens: str, output_tokens: str, concurrency: str, rate: str, speed_bench: str, subset: str
-) -> Workload:
+def workload(typed: Mapping[str, str]) -> Workload:
     """What the flags ask for. Raises `BadInput`."""
-    request.known("subset", subset or SUBSETS[0], dict.fromkeys(SUBSETS))
+    data, program, subset = typed["speed_bench"], typed["guidellm"], typed["subset"] or SUBSETS[0]
+    request.known("subset", subset, dict.fromkeys(SUBSETS))
+    if data and program:
+        raise request.refused("speed-bench", data, "no --guidellm: vLLM's own benchmark reads these files")
     return Workload(
-        requests=request.count("requests", requests, REQUESTS, 1_000_000),
-        input_tokens=request.count("input-tokens", input_tokens, INPUT_TOKENS, LONGEST),
-        output_tokens=request.count("output-tokens", output_tokens, OUTPUT_TOKENS, LONGEST),
-        concurrency=request.count("concurrency", concurrency, 1, 100_000) if concurrency else None,
-        rate=request.seconds("rate", rate, 1.0) if rate else None,
-        data=_absolute(speed_bench) if speed_bench else None,
-        subset=subset or SUBSETS[0],
+        requests=request.count("requests", typed["requests"], REQUESTS, 1_000_000),
+        input_tokens=request.count("input-tokens", typed["input_tokens"], INPUT_TOKENS, LONGEST),
+        output_tokens=request.count("output-tokens", typed["output_tokens"], OUTPUT_TOKENS, LONGEST),
+        concurrency=request.count("concurrency", typed["concurrency"], 1, 100_000) if typed["concurrency"] else None,
+        rate=request.seconds("rate", typed["rate"], 1.0) if typed["rate"] else None,
+        data=_absolute("speed-bench", data, FILES) if data else None,
+        subset=subset,
+        guidellm=_absolute("guidellm", program, "the absolute path of the program on the head") if program else None,
     )
 
 
@@ -74,7 +78,7 @@ def bench_list(*, hosts: str, name: str, inventory: str, json: bool) -> ExitCode
         "concurrency",
         "rate",
     )
-    rows = [(name, *(str(said.get(key, "-")) for key in columns)) for name, said in runs.items()]
+    rows = [(name, *(str(said.get(key) or "-") for key in columns)) for name, said in runs.items()]
     print_table(("id", *(one.replace("_", " ") for one in columns)), rows)
     return ExitCode.DONE
 
@@ -97,13 +101,7 @@ def _compare(compare: str, *, hosts: str, name: str, inventory: str, json: bool)
     return ExitCode.DONE
 
 
-def _absolute(path: str) -> str:
+def _absolute(flag: str, path: str, what: str) -> str:
     if not PurePosixPath(path).is_absolute() or not path.isprintable():
-        raise BadInput(
-            "--speed-bench cannot be used",
-            id="flag-value",
-            observed=path,
-            required="the absolute path of a folder on the head, with the files of SPEED-Bench: qualitative.jsonl, ...",
-            next_command="the same command with another --speed-bench",
-        )
+        raise request.refused(flag, path, what)
     return path

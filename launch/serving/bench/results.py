@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from launch.serving.bench.guidellm import in_names_of_vllm
+
 if TYPE_CHECKING:
     from launch.tables import Table
 
@@ -55,8 +57,9 @@ def read_result(name: str, about: str, result: str) -> Result:
     told, said = json.loads(result), json.loads(about)
     if not isinstance(told, dict) or not isinstance(said, dict) or said.get("format_version") != FORMAT_VERSION:
         raise ValueError("not the files of a benchmark of this version")
+    known = in_names_of_vllm(told) if said.get("guidellm") else told
     keys = {one.key for one in METRICS}
-    values = {key: float(value) for key, value in told.items() if key in keys and isinstance(value, (int, float))}
+    values = {key: float(value) for key, value in known.items() if key in keys and isinstance(value, (int, float))}
     return Result(name, said, values)
 
 

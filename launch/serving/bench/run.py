@@ -11,9 +11,11 @@ from inventory.errors import BringupError, ChangeFailed, CheckFailed
 from inventory.quoting import quote, quote_all
 from launch.container import container_name
 from launch.planned.wanted import KEY_FILE
+from launch.serving.bench.guidellm import KEY_MARK, scenario
 from launch.serving.bench.results import FORMAT_VERSION, Result, read_result
 from launch.serving.bench.workload import Workload, bench_words
 from launch.serving.endpoints import stored_command
+from launch.unit import SYSTEM_PATH
 from playbooks.joblist import Follower
 from playbooks.jobs import start_script
 from playbooks.layout import Layout
@@ -76,30 +78,65 @@ def folder_of(fleet: Fleet, gang: Generation, host: str) -> str:
 
 
 def bench_script(gang: Generation, work: Workload, stored: StoredCommand, *, folder: str, about: str) -> str:
-    """The job: the tool in the environment of the deployment, its result and what it was about in `folder`.
-
-    In a container it writes below `/tmp` there, and the result is fetched out.
-    """
-    inside = f"/tmp/{folder.rpartition('/')[2]}" if stored.container else folder  # noqa: S108  (in the container)
-    words = bench_words(work, stored, url=gang.members[0].urls[0], served_name=gang.served_name, folder=inside)
-    key = ["/bin/sh", "-c", _WITH_KEY, f"{folder.rpartition('/benchmarks/')[0]}/{KEY_FILE}"] if gang.asks_key else []
-    if stored.container:
-        ours = ["env", f"PATH={_PATH}", *key]
-        passed = ["--env", "OPENAI_API_KEY"] if key else []
-        run = [*ours, stored.container, "exec", *passed, container_name(gang.name), stored.program, *words]
-        fetch = quote_all([stored.container, "exec", container_name(gang.name), "cat", f"{inside}/result.json"])
-        fetched = f"{fetch} >result.json || exit 1\n"
-    else:
-        env = [f"{name}={value}" for name, value in stored.env.items()]
-        run, fetched = ["env", "-i", *env, *key, stored.program, *words], ""
+    """The job: a tool measures, and its result and what it was about lie in `folder`."""
+    key_file = f"{folder.rpartition('/benchmarks/')[0]}/{KEY_FILE}" if gang.asks_key else ""
+    measure = _by_guidellm if work.guidellm else _in_container if stored.container else _by_vllm
     return f"""mkdir -p -- {quote(folder)} && cd -- {quote(folder)} || exit 1
 printf '%s\\n' {quote(about)} >about.json || exit 1
-{quote_all(run)} || exit 1
-{fetched}[ -s result.json ] || {{ echo 'no result was written' >&2; exit 1; }}
+{measure(gang, work, stored, folder, key_file)}
+[ -s result.json ] || {{ echo 'no result was written' >&2; exit 1; }}
 """
 
 
-_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+def _by_vllm(gang: Generation, work: Workload, stored: StoredCommand, folder: str, key_file: str) -> str:
+    """In the environment of the ranks, without what marks them as such."""
+    words = bench_words(work, stored, url=gang.members[0].urls[0], served_name=gang.served_name, folder=folder)
+    env = [f"{name}={value}" for name, value in stored.env.items()]
+    return f"{quote_all(['env', '-i', *env, *_with_key(key_file), stored.program, *words])} || exit 1"
+
+
+def _in_container(gang: Generation, work: Workload, stored: StoredCommand, folder: str, key_file: str) -> str:
+    """In the container of the ranks, where it writes below `/tmp`; the result is fetched out."""
+    inside = f"/tmp/{folder.rpartition('/')[2]}"  # noqa: S108  (in the container)
+    words = bench_words(work, stored, url=gang.members[0].urls[0], served_name=gang.served_name, folder=inside)
+    enter = [str(stored.container), "exec", *(["--env", "OPENAI_API_KEY"] if key_file else [])]
+    run = [
+        "env",
+        f"PATH={SYSTEM_PATH}",
+        *_with_key(key_file),
+        *enter,
+        container_name(gang.name),
+        stored.program,
+        *words,
+    ]
+    fetch = [str(stored.container), "exec", container_name(gang.name), "cat", f"{inside}/result.json"]
+    return f"{quote_all(run)} || exit 1\n{quote_all(fetch)} >result.json || exit 1"
+
+
+def _by_guidellm(gang: Generation, work: Workload, stored: StoredCommand, folder: str, key_file: str) -> str:
+    """By the program that the operator names; the key is put into its scenario on the host, for its owner alone."""
+    text = scenario(
+        work,
+        url=gang.members[0].urls[0],
+        served_name=gang.served_name,
+        tokenizer=stored.value_of("--tokenizer") or stored.model,
+        result=f"{folder}/result.json",
+        asks_key=gang.asks_key,
+    )
+    before, _, after = text.partition(KEY_MARK)
+    key = f"sed 's/[\\\\\"]/\\\\&/g' {quote(key_file)} | tr -d '\\n' && " if key_file else ""
+    env = ["env", "-i", f"PATH={SYSTEM_PATH}", "HF_HUB_OFFLINE=1", f"HOME={folder}"]
+    run = quote_all([*env, str(work.guidellm), "run", "--config", "scenario.json", "--disable-console-interactive"])
+    return f"""umask 077
+{{ printf %s {quote(before)} && {key}printf %s {quote(after)}; }} >scenario.json || exit 1
+{run}
+status=$?
+rm -f scenario.json
+[ "$status" = 0 ] || exit 1"""
+
+
+def _with_key(key_file: str) -> list[str]:
+    return ["/bin/sh", "-c", _WITH_KEY, key_file] if key_file else []
 
 
 def _kept(transport: Transport, folder: str, name: str) -> Result:

@@ -23,7 +23,8 @@ class Workload:
     """`rate`: requests a second, None: as fast as `concurrency` allows, None there: all at once.
 
     `data`: a folder on the head with the files of SPEED-Bench, whose `subset` is taken; None: random tokens, with
-    which speculative decoding accepts less than with text, so that it is measured too low.
+    which speculative decoding accepts less than with text, so that it is measured too low. `guidellm`: that program on
+    the head does it; None: vLLM's own.
     """
 
     requests: int
@@ -33,6 +34,7 @@ class Workload:
     rate: float | None = None
     data: str | None = None
     subset: str = SUBSETS[0]
+    guidellm: str | None = None
 
     @property
     def dataset(self) -> str:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import shlex
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from launch.serving.bench.guidellm import scenario
 from launch.serving.bench.results import compared_rows, differences, read_result, result_rows
 from launch.serving.bench.run import bench_script
 from launch.serving.bench.workload import Workload, bench_words
@@ -115,3 +117,83 @@ def test_results_are_shown_compared_and_told_apart() -> None:
 def test_other_files_are_no_results(text: str) -> None:
     with pytest.raises(ValueError, match=r".+"):
         read_result("r1", text, json.dumps(MEASURED))
+
+
+REPORT = {
+    "benchmarks": [
+        {
+            "duration": 2.0,
+            "scheduler_metrics": {"requests_made": {"successful": 6, "errored": 1, "incomplete": 0, "total": 7}},
+            "metrics": {
+                **{
+                    key: {"successful": {"mean": mean}}
+                    for key, mean in (
+                        ("requests_per_second", 3.0),
+                        ("output_tokens_per_second", 50.0),
+                        ("tokens_per_second", 130.0),
+                    )
+                },
+                **{
+                    key: {"successful": {"mean": mean, "percentiles": {"p50": mean, "p95": 2 * mean, "p99": 3 * mean}}}
+                    for key, mean in (
+                        ("time_to_first_token_ms", 30.0),
+                        ("inter_token_latency_ms", 5.0),
+                        ("time_per_output_token_ms", 6.0),
+                        ("request_latency", 0.5),
+                    )
+                },
+            },
+        }
+    ]
+}
+
+
+def by_guidellm(tmp_path: Path, key: str) -> dict[str, Any]:
+    """The scenario that a program in GuideLLM's place is given."""
+    fake = tmp_path / "guidellm"
+    fake.write_text("#!/bin/sh\ncat scenario.json >result.json\nstat -c %a scenario.json >mode\n")
+    fake.chmod(0o755)
+    folder = tmp_path / "g" / "benchmarks" / "r1"
+    folder.mkdir(parents=True)
+    (tmp_path / "g" / "api-key").write_text(f"{key}\n")
+    work = Workload(10, 100, 20, concurrency=4, guidellm=str(fake))
+    text = bench_script(with_key(), work, STORED, folder=str(folder), about=json.dumps(ABOUT))
+    done = sh(text)
+    assert done.returncode == 0, done.stderr
+    assert (folder / "mode").read_text().strip() == "600"
+    assert not (folder / "scenario.json").exists(), "it held the key"
+    told: dict[str, Any] = json.loads((folder / "result.json").read_text())["spec"]
+    return told
+
+
+@pytest.mark.parametrize("key", ["sk-1234567890123456", 'a"b\\c&d/e\'f$(g)`h`"\\', "\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\"])
+def test_guidellm_reads_the_key_from_a_file_of_its_owner(tmp_path: Path, key: str) -> None:
+    told = by_guidellm(tmp_path, key)
+    assert told["backend"]["api_key"] == key
+    assert told["profile"] == {"kind": "concurrent", "streams": 4}
+    assert told["tokenizer"]["model"] == "/w/m"
+
+
+def test_a_report_of_guidellm_has_the_names_of_vllm() -> None:
+    found = read_result("r1", json.dumps({**ABOUT, "guidellm": "/opt/guidellm"}), json.dumps(REPORT))
+    assert found.values["completed"] == 6
+    assert found.values["failed"] == 1
+    assert found.values["p95_ttft_ms"] == 60
+    assert found.values["mean_e2el_ms"] == 500, "seconds there, milliseconds here"
+    with pytest.raises(ValueError, match="GuideLLM"):
+        read_result("r1", json.dumps({**ABOUT, "guidellm": "/opt/guidellm"}), "{}")
+
+
+@pytest.mark.parametrize(
+    ("work", "kind"),
+    [
+        (Workload(1, 1, 1), "throughput"),
+        (Workload(1, 1, 1, concurrency=2), "concurrent"),
+        (Workload(1, 1, 1, concurrency=2, rate=3.0), "constant"),
+    ],
+)
+def test_how_requests_come_is_a_profile_of_guidellm(work: Workload, kind: str) -> None:
+    text = scenario(work, url="http://h:1", served_name="m", tokenizer="/w", result="/r", asks_key=False)
+    spec = json.loads(text)["spec"]
+    assert spec["profile"]["kind"] == kind
+    assert "api_key" not in spec["backend"]
