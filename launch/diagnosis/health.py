@@ -70,13 +70,7 @@ def _probed(host: str, capture: Capture) -> Health | None:
     stuck = tokens is not None and tokens.waits and not tokens.moved
     if stuck or (completions and not (tokens and tokens.moved)):
         what = "requests wait and no token comes" if stuck else f"a completion was answered by {completions[0]}"
-        kind = (
-            "hung"
-            if stuck or not completions[0].isdecimal()
-            else "engine-dead"
-            if completions[0] >= "500"
-            else "refused"
-        )
+        kind = "hung" if stuck else _kind_of(completions[0])
         return Health(host, "unhealthy", kind, reason=what, action="capture, then restart the group")
     if tokens is not None and tokens.moved:
         kind = "overload" if tokens.waits or completions else ""

@@ -166,7 +166,7 @@ def _inner(reading: _Reading, when: Clock) -> None:
         reading.pid = int(named["pid"]) if named.get("pid") else reading.pid
         reading.rest = RAY.sub("", reading.rest, count=1) if RAY.match(reading.rest) else reading.rest
     _rank(reading)
-    if match := reading.take(LEVEL):
+    if reading.ident != "kernel" and (match := reading.take(LEVEL)):
         reading.level = match["level"]
     torch = TORCH.match(reading.rest)
     reading.take_time(when)

@@ -45,7 +45,8 @@ def _places() -> dict[str, int]:
 def matches(source: Source) -> tuple[Match, ...]:
     """What a text tells of known failures, one a line. What an engine says while it is being stopped is left out."""
     lines = source.lines if source.kind is Kind.KERNEL else before_stop(source.lines)
-    texts = (_Text(lines), _Text([one for one in lines if not one.is_quiet]))
+    loud = lines if source.kind is Kind.KERNEL else [one for one in lines if not one.is_quiet]  # `INFO: task hangs`
+    texts = (_Text(lines), _Text(loud))
     found = [match for failure in failures() for match in _of(failure, source, texts[0 if failure.quiet else 1])]
     return tuple(_without_general(_one_a_line(found)))
 
