@@ -151,9 +151,14 @@ def variable(text: str) -> str:
     """The name of an environment variable that may stand in YAML."""
     if not _VARIABLE.fullmatch(text):
         raise ValueError("a name of letters, digits and _")
-    if _SECRET.search(text):
+    if is_secret(text):
         raise ValueError("not a secret: these values are shown in plans and kept in version control")
     return text
+
+
+def is_secret(variable: str) -> bool:
+    """Whether the name of an environment variable says that its value is nobody else's business."""
+    return bool(_SECRET.search(variable))
 
 
 def variable_value(text: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -22,6 +23,9 @@ from launch.gather import gather_all
 from launch.memory.show import numbers
 from launch.outline import launched
 from launch.reattach import jobs_finished
+from launch.running.change import Change as Changing
+from launch.running.change import recorded
+from launch.running.return_to import offer_or_restore
 from launch.supervise import read_state
 from launch.survey import survey
 from launch.wheelhouses import supplied
@@ -49,6 +53,7 @@ if TYPE_CHECKING:
     from launch.watch import Ready
     from launch.watching.event import Told
     from playbooks.finding import Finding
+    from playbooks.lock import Owner
     from playbooks.requirements import Requirements
 
 
@@ -124,7 +129,7 @@ def carry_out(prepared: Prepared, fleet: Fleet, report: Report, again: Callable[
             if later := {one.check for one in tried if one.status is Status.SKIP} & AFTER_INSTALLATION:
                 with report.phase("Try what was installed"):
                     _tried(prepared, fleet, report, later)
-        _start_and_prove(prepared, fleet, report, partial(make, phases=[Phase.START]))
+        _start_and_prove(prepared, fleet, report, partial(make, phases=[Phase.START]), owner)
     report.timings()
 
 
@@ -148,21 +153,20 @@ def _why(prepared: Prepared) -> str:
     return "; ".join([f"deploy {prepared.assembly.gang.name}", *notes])
 
 
-def _start_and_prove(prepared: Prepared, fleet: Fleet, report: Report, start: Callable[[], None]) -> None:
-    """From the first rank that starts on: one failed, all stop. A cache that broke the start is put aside, once."""
-    gang = prepared.assembly.gang
+def _start_and_prove(prepared: Prepared, fleet: Fleet, report: Report, start: Callable[[], None], owner: Owner) -> None:
+    """From the first rank that starts on: one failed, all stop. The generation that served before is not forgotten."""
+    gang, asked = prepared.assembly.gang, prepared.request
     started = any(change.phase is Phase.START for change in prepared.plan.changes)  # else it served, and may still
-    begin: Callable[[], None] | None = None if prepared.plan.empty else start
-    while True:
-        try:
-            ready, answers = _proven(prepared, fleet, report, begin)
-            break
-        except BringupError as error:
-            if started:
-                operate.stop_failed(fleet, gang, report)
-            if not started or begin is not start or not second_chance(fleet, gang, report, error):
-                raise
-            begin = partial(operate.start, fleet, gang)
+    change = Changing("deploy", gang.generation)
+    try:
+        with recorded(fleet, gang.name, gang.hosts, owner, change, report) if started else nullcontext():
+            ready, answers = _started(prepared, fleet, report, start, started=started)
+            change.ready = ready
+    except BringupError:
+        if started:
+            restore = asked.rollback_on_failure
+            offer_or_restore(fleet, gang, owner, report, restore=restore, timeout_s=asked.ready_timeout_s)
+        raise
     operate.keep_cache_lines(fleet, gang, ready, report)
     for answer in answers:
         report.say(
@@ -173,6 +177,23 @@ def _start_and_prove(prepared: Prepared, fleet: Fleet, report: Report, start: Ca
         with report.phase("Caches"):
             harvest(fleet, prepared.assembly, ready, report)
     report.say(f"next: invoke status {gang.flags}")
+
+
+def _started(
+    prepared: Prepared, fleet: Fleet, report: Report, start: Callable[[], None], *, started: bool
+) -> tuple[Ready, tuple[Answer, ...]]:
+    """One failed, all stop. A cache that broke the start is put aside, once."""
+    gang = prepared.assembly.gang
+    begin: Callable[[], None] | None = None if prepared.plan.empty else start
+    while True:
+        try:
+            return _proven(prepared, fleet, report, begin)
+        except BringupError as error:
+            if started:
+                operate.stop_failed(fleet, gang, report)
+            if not started or begin is not start or not second_chance(fleet, gang, report, error):
+                raise
+            begin = partial(operate.start, fleet, gang)
 
 
 def _proven(

@@ -35,6 +35,10 @@ class Member:
     supervisor: str  # systemd or process-group
     servers: int = 1
 
+    def has_rank(self, rank: int) -> bool:
+        """Whether it has the data-parallel rank; workers of the head's rank belong to rank 0."""
+        return self.start_rank <= rank < self.start_rank + self.ranks or (not self.ranks and rank == 0)
+
     @property
     def urls(self) -> tuple[str, ...]:
         base, _, port = self.url.rpartition(":")

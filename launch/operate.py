@@ -12,7 +12,7 @@ from launch.generation import Generation, Member
 from launch.planned.wanted import KEY_FILE
 from launch.running.history import History, history_script, read_history
 from launch.smoke import Answer, Endpoint, read_answer, smoke_script
-from launch.supervise import STOP_GRACE_S, keep_script, start_script, stop_script, tail_script
+from launch.supervise import STOP_GRACE_S, keep_script, start_script, stop_script
 from launch.survey import Deployment, Survey, survey, the_one
 from launch.verdict import MIXED, deploy_again, states
 from launch.watch import Ready, watch
@@ -126,9 +126,14 @@ def stop(fleet: Fleet, gang: Generation, report: Report, *, strays: Sequence[str
 def restart(fleet: Fleet, deployment: Deployment, report: Report, *, timeout_s: float) -> Ready:
     """Stop the group, start the same generation on every host, watch and prove it; on a failure stop it again."""
     gang = deployment.gang
-    _refuse_mixed(deployment)
+    refuse_mixed(deployment)
     with report.phase("Stop"):
         stop(fleet, gang, report, strays=tuple(deployment.strays))
+    return start_and_prove(fleet, gang, report, timeout_s=timeout_s)
+
+
+def start_and_prove(fleet: Fleet, gang: Generation, report: Report, *, timeout_s: float) -> Ready:
+    """Start the current generation on every host, watch and prove it; on a failure stop it again."""
     try:
         with report.phase("Start"):
             start(fleet, gang)
@@ -152,7 +157,7 @@ def stop_failed(fleet: Fleet, gang: Generation, report: Report) -> None:
             report.error(error)
 
 
-def _refuse_mixed(deployment: Deployment) -> None:
+def refuse_mixed(deployment: Deployment) -> None:
     """A host without this generation would start another one, or nothing: that is no restart."""
     other = {host: state for host, state in states(deployment).items() if state in MIXED}
     if other:
@@ -208,17 +213,6 @@ def histories(fleet: Fleet, gang: Generation) -> dict[str, History]:
 
     outcomes = fleet.each(one, gang.hosts)
     return {host: told for host, told in outcomes.items() if not isinstance(told, BringupError)}
-
-
-def logs(fleet: Fleet, gang: Generation, lines: int) -> dict[str, str | BringupError]:
-    """The last lines of each host's log, by host."""
-
-    def one(transport: Transport) -> str:
-        script = tail_script(gang.name, lines, state_dir=fleet.state_dirs[transport.host])
-        done = transport.run(script, timeout=20)
-        return done.text or f"no log: {done.stderr.decode(errors='replace').strip()}\n"
-
-    return fleet.each(one, gang.hosts)
 
 
 def start(fleet: Fleet, gang: Generation) -> None:

@@ -205,15 +205,18 @@ def print_lines(lines: Iterable[str]) -> None:
     sys.stdout.writelines(f"{line}\n" for line in lines)
 
 
-def print_json(kind: str, data: object, *, hide: Iterable[str] = ()) -> None:
+def print_json(kind: str, data: object, *, hide: Iterable[str] = (), line: bool = False) -> None:
     """Print `data` as one JSON document on stdout; `kind` and `format_version` say what it is.
 
+    `line`: on one line and at once, as one of several that come while something goes on.
     Each of the texts `hide` is shown as `***` wherever it stands, also inside a script.
     """
     from pydantic_core import to_jsonable_python
 
     document = {"format_version": FORMAT_VERSION, "kind": kind, "data": to_jsonable_python(data)}
-    text = json.dumps(document, indent=2, ensure_ascii=False)
+    text = json.dumps(document, indent=None if line else 2, ensure_ascii=False)
     for secret in hide:
         text = text.replace(json.dumps(secret, ensure_ascii=False)[1:-1], HIDDEN)
     sys.stdout.write(text + "\n")
+    if line:
+        sys.stdout.flush()

@@ -19,6 +19,7 @@ DEFAULT_RPC_PORT = 13345
 DEFAULT_READY_TIMEOUT_S = 1800.0
 BALANCINGS = ("internal", "hybrid", "external")
 _COMMIT = re.compile(r"[0-9a-f]{40}")
+_GENERATION = re.compile(r"[0-9A-Za-z][0-9A-Za-z._-]{0,63}")
 _NAME = re.compile(r"[a-z0-9](?:[a-z0-9.-]{0,46}[a-z0-9])?")
 
 
@@ -48,6 +49,7 @@ class Request:
     http_port: int = DEFAULT_HTTP_PORT
     rpc_port: int = DEFAULT_RPC_PORT
     ready_timeout_s: float = DEFAULT_READY_TIMEOUT_S
+    rollback_on_failure: bool = False
     accept_unknown: frozenset[str] = frozenset()
     overrides: Mapping[str, str] = field(default_factory=dict)
 
@@ -80,10 +82,11 @@ def seconds(flag: str, value: str, default: float) -> float:
     return number
 
 
-def count(flag: str, value: str, default: int, most: int) -> int:
-    number = _number(flag, value, default, f"a whole number, 1 to {most}")
-    if not 1 <= number <= most or number != int(number):
-        raise refused(flag, value, f"a whole number, 1 to {most}")
+def count(flag: str, value: str, default: int, most: int, *, least: int = 1) -> int:
+    what = f"a whole number, {least} to {most}"
+    number = _number(flag, value, default, what)
+    if not least <= number <= most or number != int(number):
+        raise refused(flag, value, what)
     return int(number)
 
 
@@ -102,6 +105,13 @@ def commit(flag: str, value: str) -> str | None:
     if value and not _COMMIT.fullmatch(value.lower()):
         raise refused(flag, value, "a commit of 40 hexadecimal digits, as the model's page on the hub shows it")
     return value.lower() or None
+
+
+def generation(value: str) -> str:
+    """A generation, as `history` shows it; empty when it is not given."""
+    if value and not _GENERATION.fullmatch(value):
+        raise refused("to", value, "a generation, as invoke history shows it")
+    return value
 
 
 def overrides(value: str, because: str) -> dict[str, str]:

@@ -6,7 +6,7 @@ import getpass
 import os
 import secrets
 import socket
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from inventory.transport.base import Transport
 
 LOCK_DEADLINE_S = 20.0
+STATE_DIR = "state-dir"
+"""The id of a folder that takes no lock."""
 
 
 def this_run(why: str) -> Owner:
@@ -45,13 +47,26 @@ def now() -> str:
 
 
 @contextmanager
-def locked(fleet: Fleet, hosts: Sequence[str], owner: Owner, state_dirs: Mapping[str, str]) -> Iterator[None]:
+def locked(
+    fleet: Fleet,
+    hosts: Sequence[str],
+    owner: Owner,
+    state_dirs: Mapping[str, str],
+    *,
+    unlockable: Callable[[BringupError], None] | None = None,
+) -> Iterator[None]:
     """Hold the lock of all `hosts`, or of none: raises `Locked` with who holds it since when, doing what.
 
-    The outcome of the block is appended to each host's audit log.
+    The outcome of the block is appended to each host's audit log. `unlockable` is told of hosts where no lock can be
+    written, such as on a full disk; they are then worked on without one, which only a stop may: nobody else can take
+    one there either. Without it that is an error.
     """
     outcomes = fleet.each(lambda transport: _acquire(transport, owner, state_dirs[transport.host]), hosts)
     errors = [outcome for outcome in outcomes.values() if isinstance(outcome, BringupError)]
+    if unlockable:
+        for error in [one for one in errors if one.id == STATE_DIR]:
+            unlockable(error)
+            errors.remove(error)
     taken = [host for host, outcome in outcomes.items() if outcome is None]
     if errors:
         _release(fleet, taken, owner, state_dirs, outcome="")
@@ -93,7 +108,7 @@ def _acquire(transport: Transport, owner: Owner, state_dir: str) -> None:
         if answer.exit_status != 0:
             raise ChangeFailed(
                 "the state dir cannot be written",
-                id="state-dir",
+                id=STATE_DIR,
                 observed=answer.stderr.decode(errors="replace").strip()[-300:],
                 required=f"{state_dir} writable by the login user, or `sudo -n` allowed",
                 next_command=f"on the host: df -h {state_dir}; sudo install -d -o $USER {state_dir}",

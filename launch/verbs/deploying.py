@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from inventory.errors import ExitCode
 from inventory.fleet import Fleet
 from launch.report import Report, print_json
@@ -9,11 +11,19 @@ from launch.verbs import arguments
 
 
 def deploy(
-    *, model: str, hosts: str, inventory: str, recipes: str, dry_run: bool, json: bool, **flags: str
+    *,
+    model: str,
+    hosts: str,
+    inventory: str,
+    recipes: str,
+    dry_run: bool,
+    json: bool,
+    rollback_on_failure: bool,
+    **flags: str,
 ) -> ExitCode:
     from launch import deploy as run
 
-    wanted = arguments.launch_request(model, **flags)
+    wanted = replace(arguments.launch_request(model, **flags), rollback_on_failure=rollback_on_failure)
     chosen = arguments.chosen_hosts(hosts, inventory)
     found = arguments.recipe(recipes, wanted.model)
     report = Report(quiet=json)
@@ -21,8 +31,15 @@ def deploy(
         prepared = run.prepare(found, wanted, fleet, report)
         report.plan(prepared.plan)
         if json:
-            print_json("plan", prepared.plan, hide=arguments.hidden(chosen, wanted))
+            print_json("plan", prepared.plan, hide=arguments.hidden(chosen, wanted), line=not dry_run)
         if dry_run:
             return ExitCode.DONE if prepared.plan.empty else ExitCode.CHANGES_PENDING
-        run.carry_out(prepared, fleet, report, lambda: run.prepare(found, wanted, fleet, report))
+        told = (lambda event: print_json("event", event, line=True)) if json else None
+
+        def again() -> run.Prepared:
+            return replace(run.prepare(found, wanted, fleet, report), told=told)
+
+        run.carry_out(replace(prepared, told=told), fleet, report, again)
+        if json:
+            print_json("serving", prepared.assembly.gang, line=True)
     return ExitCode.DONE

@@ -1,16 +1,12 @@
-"""What runs on the hosts: look at it, stop it, start it again."""
+"""What runs on the hosts: is it serving, stop it, start it again, go back."""
 
 from __future__ import annotations
-
-import sys
 
 from inventory.errors import BringupError, ExitCode, raise_all
 from inventory.fleet import Fleet
 from launch import request
-from launch.report import Report, print_json, printable
+from launch.report import Report, print_json
 from launch.verbs import arguments
-
-DEFAULT_LINES = 50
 
 
 def status(*, hosts: str, name: str, inventory: str, json: bool) -> ExitCode:
@@ -27,44 +23,75 @@ def status(*, hosts: str, name: str, inventory: str, json: bool) -> ExitCode:
     return seen.verdict.exit_code
 
 
-def logs(*, hosts: str, name: str, lines: str, inventory: str) -> ExitCode:
-    from launch import operate
-
-    number = request.count("lines", lines, DEFAULT_LINES, 100_000)
-    with arguments.deployment(hosts, name, inventory) as (fleet, found):
-        told = operate.logs(fleet, found.gang, number)
-    for host, text in told.items():
-        if not isinstance(text, BringupError):
-            sys.stdout.writelines(f"{host}: {printable(line)}\n" for line in text.splitlines())
-    raise_all([text for text in told.values() if isinstance(text, BringupError)])
-    return ExitCode.DONE
-
-
 def stop(*, hosts: str, name: str, inventory: str) -> ExitCode:
     from launch import operate
+    from launch.running.change import Change, recorded
     from playbooks.control import locked, this_run
 
     report = Report()
     with arguments.deployment(hosts, name, inventory) as (fleet, found):
-        reachable = [host for host in (*found.gang.hosts, *found.strays) if host not in found.unanswered]
-        with locked(fleet, reachable, this_run(f"stop {found.gang.name}"), fleet.state_dirs):
-            operate.stop(fleet, found.gang, report, strays=tuple(found.strays))
-    report.say(f"{found.gang.name} is stopped", style="green")
+        gang, strays = found.gang, tuple(found.strays)
+        reachable = [host for host in (*gang.hosts, *strays) if host not in found.unanswered]
+        owner = this_run(f"stop {gang.name}")
+
+        def goes_on(error: BringupError) -> None:
+            report.say(f"{error.host}: {error.message} ({error.observed}): stopped without a lock", style="yellow")
+
+        change = Change("stop", gang.generation)
+        with (
+            locked(fleet, reachable, owner, fleet.state_dirs, unlockable=goes_on),
+            recorded(fleet, gang.name, reachable, owner, change, report),
+        ):
+            operate.stop(fleet, gang, report, strays=strays)
+    report.say(f"{gang.name} is stopped", style="green")
     return ExitCode.DONE
 
 
 def restart(*, hosts: str, name: str, inventory: str, timeout: str) -> ExitCode:
     from launch import operate
+    from launch.running.change import Change, recorded
     from playbooks.control import locked, this_run
 
     report = Report()
     timeout_s = request.seconds("timeout", timeout, request.DEFAULT_READY_TIMEOUT_S)
     with arguments.deployment(hosts, name, inventory) as (fleet, found):
-        gang = found.gang
-        with locked(fleet, (*gang.hosts, *found.strays), this_run(f"restart {gang.name}"), fleet.state_dirs):
-            operate.restart(fleet, found, report, timeout_s=timeout_s)
+        gang, owner = found.gang, this_run(f"restart {found.gang.name}")
+        operate.refuse_mixed(found)
+        change = Change("restart", gang.generation)
+        with (
+            locked(fleet, (*gang.hosts, *found.strays), owner, fleet.state_dirs),
+            recorded(fleet, gang.name, gang.hosts, owner, change, report),
+        ):
+            change.ready = operate.restart(fleet, found, report, timeout_s=timeout_s)
     report.timings()
     report.say(f"{gang.name} is serving", style="green")
+    return ExitCode.DONE
+
+
+def rollback(*, hosts: str, name: str, inventory: str, to: str, timeout: str) -> ExitCode:
+    """Back to a stored generation, by default to the one that served before."""
+    from launch.running import rollback as storing
+    from launch.running.return_to import return_to
+    from playbooks.control import locked, this_run
+
+    report = Report()
+    timeout_s = request.seconds("timeout", timeout, request.DEFAULT_READY_TIMEOUT_S)
+    listed = arguments.inventory_of(inventory)
+    with arguments.deployment(hosts, name, inventory) as (fleet, found):
+        gang = found.gang
+        raise_all(list(found.unanswered.values()))
+        told = storing.ask(fleet, gang.name, gang.hosts)
+        raise_all([one for one in told.values() if isinstance(one, BringupError)])
+        stored = {host: one for host, one in told.items() if not isinstance(one, BringupError)}
+        wanted = storing.target(gang, stored, request.generation(to))
+        fleet.add([listed.resolve(host)[0] for host in wanted.hosts if host not in fleet.hosts])
+        owner = this_run(f"rollback {gang.name} to {wanted.generation}")
+        everywhere = tuple(dict.fromkeys((*gang.hosts, *wanted.hosts, *found.strays)))
+        with locked(fleet, everywhere, owner, fleet.state_dirs):
+            return_to(fleet, gang, wanted, owner, report, timeout_s=timeout_s, strays=tuple(found.strays))
+    report.timings()
+    report.say(f"{wanted.name} is serving, as generation {wanted.generation}", style="green")
+    report.say(f"next: invoke status {wanted.flags}")
     return ExitCode.DONE
 
 

@@ -1,0 +1,66 @@
+"""What a deployment wrote and what was done with it: logs and history."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from inventory.errors import BringupError, ExitCode, raise_all
+from launch import request
+from launch.report import Report, print_json, print_lines, print_table, printable
+from launch.running.status import SURVEY_S
+from launch.verbs import arguments
+
+if TYPE_CHECKING:
+    from launch.generation import Generation
+
+DEFAULT_LINES = 50
+
+
+def logs(*, hosts: str, name: str, inventory: str, lines: str, rank: str, since: str, **switches: bool) -> ExitCode:
+    """`switches`: follow, nccl, json."""
+    from launch.running import logs as reading
+
+    wanted, nccl = reading.moment(since), switches["nccl"]
+    number = request.count("lines", lines, reading.ALL_LINES if since else DEFAULT_LINES, reading.ALL_LINES)
+    of_rank = request.count("rank", rank, 0, 9999, least=0) if rank else None
+    with arguments.deployment(hosts, name, inventory, within_s=SURVEY_S) as (fleet, found):
+        gang = found.gang
+        members = [one.host for one in gang.members if of_rank is None or one.has_rank(of_rank)]
+        refuse_rank_unknown(gang, of_rank, members)
+        told = reading.ask(fleet, gang, [one for one in members if one not in found.unanswered], number)
+        answered = {host: log for host, log in told.items() if not isinstance(log, BringupError)}
+        merged = reading.merged(answered, since=wanted, rank=of_rank)
+        if switches["json"]:
+            print_json("logs", [{"host": one.host, "at": one.line.at, "line": one.line.raw} for one in merged])
+        else:
+            for head in reading.heads(answered):
+                Report().say(head)
+            print_lines(printable(line) for line in reading.shown(merged, chatter=nccl))
+        if switches["follow"]:
+            for one in reading.follow(fleet, gang, answered, of_rank):
+                print_lines(printable(line) for line in reading.shown([one], chatter=nccl))
+                sys.stdout.flush()
+        lost = {**{host: error for host, error in found.unanswered.items() if host in members}, **told}
+        raise_all([error for error in lost.values() if isinstance(error, BringupError)])
+    return ExitCode.DONE
+
+
+def refuse_rank_unknown(gang: Generation, rank: int | None, members: list[str]) -> None:
+    if not members:
+        ranks = sum(one.ranks for one in gang.members)
+        raise request.refused("rank", str(rank), f"a data-parallel rank of {gang.name}: 0 to {ranks - 1}")
+
+
+def history(*, hosts: str, name: str, inventory: str, json: bool) -> ExitCode:
+    """Who did what, when, and what it changed."""
+    from launch.running import chronicle
+
+    with arguments.deployment(hosts, name, inventory, latest=True, within_s=SURVEY_S) as (fleet, found):
+        told = chronicle.ask(fleet, found)
+    if json:
+        print_json("history", told.events)
+    else:
+        print_table(*chronicle.rows(told.events))
+    raise_all(list(told.errors.values()))
+    return ExitCode.DONE
