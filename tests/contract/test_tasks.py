@@ -55,4 +55,4 @@ def test_listing_the_verbs_imports_nothing_heavy() -> None:
 
 
 def test_the_verbs_stay_a_page_that_one_reads() -> None:
-    assert len((ROOT / "tasks.py").read_text().splitlines()) <= 260
+    assert len((ROOT / "tasks.py").read_text().splitlines()) <= 300
