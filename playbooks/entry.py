@@ -20,6 +20,8 @@ from playbooks.repositories.source import Source
 from playbooks.when import When
 
 T = TypeVar("T")
+VALUE = re.compile(r"\{\{([a-z][a-z0-9_]*)\}\}")
+"""A named value in a text: see `playbooks/values.py`."""
 
 
 @cache
@@ -46,10 +48,10 @@ def _scalar(value: object) -> object:
 
 
 def matching(pattern: str, what: str) -> AfterValidator:
-    """Text that is all of `pattern`; `what` is it in words."""
+    """Text that is all of `pattern`; `what` is it in words. One with a value to be filled in is looked at then."""
 
     def check(text: str) -> str:
-        if not re.fullmatch(pattern, text):
+        if not VALUE.search(text) and not re.fullmatch(pattern, text):
             raise ValueError(what)
         return text
 

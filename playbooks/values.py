@@ -6,17 +6,15 @@ Other braces, `{{.Server}}` or `{{ name }}`, are text.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from itertools import pairwise
 from typing import Any, TypeVar
 
 from inventory.facts.base import Maybe, Unknown, Why, is_known
-from playbooks.entry import Entry
+from playbooks.entry import VALUE, Entry
 from playbooks.situation import DEBIAN_NAMES, NOT_PLANNED, Situation
 
 E = TypeVar("E", bound=Entry)
-NAME = re.compile(r"\{\{([a-z][a-z0-9_]*)\}\}")
 
 
 class ValueUnknown(Exception):
@@ -136,7 +134,7 @@ VALUES: Mapping[str, Callable[[Situation], Maybe[str]]] = {
 
 def named(entry: Entry) -> frozenset[str]:
     """The names that stand in the entry's texts."""
-    return frozenset(name for text in _texts(entry.model_dump()) for name in NAME.findall(text))
+    return frozenset(name for text in _texts(entry.model_dump()) for name in VALUE.findall(text))
 
 
 def filled(entry: E, at: Situation) -> E:
@@ -155,7 +153,7 @@ def given(entry: E, settings: Mapping[str, str]) -> E:
 
 def _filled(data: Any, at: Situation) -> Any:  # noqa: ANN401  (any data of a model)
     values: dict[str, str] = {}
-    for name in {name for text in _texts(data) for name in NAME.findall(text)}:
+    for name in {name for text in _texts(data) for name in VALUE.findall(text)}:
         value = at.settings[name] if name in at.settings else VALUES[name](at)
         if isinstance(value, Unknown):
             raise ValueUnknown(name, value)
@@ -173,7 +171,7 @@ def _texts(data: object) -> list[str]:
 
 def _replaced(data: Any, values: Mapping[str, str]) -> Any:  # noqa: ANN401
     if isinstance(data, str):
-        return NAME.sub(lambda found: values.get(found[1], found[0]), data)
+        return VALUE.sub(lambda found: values.get(found[1], found[0]), data)
     if isinstance(data, Mapping):
         return {_replaced(key, values): _replaced(value, values) for key, value in data.items()}
     return type(data)(_replaced(part, values) for part in data) if isinstance(data, (list, tuple)) else data

@@ -12,7 +12,16 @@ from playbooks.plan import Phase, Refusal, Step
 from playbooks.steps.package_manager import MANAGER_REFUSALS, functions
 
 Name: TypeAlias = Annotated[str, matching(r"[A-Za-z0-9][A-Za-z0-9+._-]*(:[a-z0-9]+)?", "the name of a package")]
-Version: TypeAlias = Annotated[Text, matching(r"[A-Za-z0-9][A-Za-z0-9.+~:_^-]*", "a version as the index writes it")]
+Version: TypeAlias = Annotated[
+    Text,
+    matching(
+        r"\*|[A-Za-z0-9][A-Za-z0-9.+~:_^-]*\*?", "a version as the index writes it, or the beginning of one and *"
+    ),
+]
+Pattern: TypeAlias = Annotated[
+    Text, matching(r"[A-Za-z0-9][A-Za-z0-9+._-]*\*?", "a name, or the beginning of one and *")
+]
+YesOrNo: TypeAlias = Annotated[Text, matching("yes|no", '"yes" or "no", in quotes')]
 REFUSALS = (
     *MANAGER_REFUSALS,
     Refusal(
@@ -26,6 +35,12 @@ REFUSALS = (
         message="no configured repository has this version",
         required="the planned version in an index of the host",
         next_command="ssh HOST 'apt-cache policy | head -40 || dnf repolist'  # or a mirror that still has it",
+    ),
+    Refusal(
+        id="package-downgrade",
+        message="a package is there in a newer version than the planned",
+        required="the planned version or an older one: replacing a newer one has to be asked for",
+        next_command="the same command with the newer version, or with --value downgrade=yes where the playbook has it",
     ),
     Refusal(
         id="package-conflict",
@@ -55,20 +70,26 @@ REFUSALS = (
 
 
 class Package(Entry):
-    """`packages`: name to version, None: any. `hold`: upgrades leave them alone. `removes`: others may have to go."""
+    """`packages`: name to version, None: any; one that ends in * is any packaging of what stands before it.
+
+    `hold`: upgrades leave them alone. `removes`: others may have to go, or those alone whose names are like these.
+    `downgrade`: a newer version may be replaced.
+    """
 
     PHASE: ClassVar[Phase] = Phase.INSTALL
     kind: Literal["package"]
     packages: Annotated[dict[Name, Version | None], Field(min_length=1)]
     hold: bool = False
-    removes: bool = False
+    removes: bool | tuple[Pattern, ...] = False
+    downgrade: YesOrNo = "no"
     seconds: Annotated[int, Field(ge=60, le=14400)] = 3600
 
     def step(self, at: At) -> Step:
         words = [word for name, version in self.packages.items() for word in (name, version or "=any")]
         begin = (
             f"{functions('package', 'package_apt', 'package_dnf')}"
-            f"hold={'yes' if self.hold else 'no'} removes={'yes' if self.removes else 'no'}\n"
+            f"hold={'yes' if self.hold else 'no'} removes={'yes' if self.removes else 'no'} "
+            f"removable={quote(' '.join(self._removable()))} downgrade={quote(self.downgrade)}\n"
             f"holds={quote(at.state_dir)}/holds unfinished={quote(at.state_dir)}/unfinished\n"
             f"set -- {quote_all(words)}\n"
         )
@@ -83,3 +104,6 @@ class Package(Entry):
             deadline_s=float(self.seconds),
             refusals=REFUSALS,
         )
+
+    def _removable(self) -> tuple[str, ...]:
+        return self.removes if isinstance(self.removes, tuple) else ("*",) if self.removes else ()

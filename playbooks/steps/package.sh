@@ -1,9 +1,18 @@
 # shellcheck shell=sh disable=SC2154
 # Functions of the step `package`, behind those of package_manager.sh; what only apt or dnf does is in the files beside.
-# It sets hold, removes and holds (the folder of bringup's own records). Arguments are pairs of a name and a version,
-# `=any` for any.
+# It sets hold, removes, removable (patterns of names), downgrade, holds (the folder of bringup's own records) and
+# unfinished (one of marks). Arguments are pairs of a name and a version: `=any` and `*` for any, or its beginning and *.
 
 names() { while [ $# -gt 1 ]; do printf '%s\n' "$1"; shift 2; done; }
+
+# fits WANTED VERSION
+fits() {
+  case $1 in
+  '=any') ;;
+  *'*') case $2 in "${1%'*'}"*) ;; *) return 1 ;; esac ;;
+  *) [ "$1" = "$2" ] ;;
+  esac
+}
 
 packages_state() {
   manager=$(manager)
@@ -44,11 +53,15 @@ state_of() {
   not-installed | config-files) printf none; return ;;
   *) printf '%s' "$status"; return ;;
   esac
-  if [ "$2" != '=any' ] && [ "$2" != "$version" ] && [ "$want" = hold ] && [ ! -e "$holds/$1" ]; then
+  if fits "$2" "$version"; then
+    if [ "$2" = '=any' ]; then version=installed; else version=$2; fi
+  elif [ "$want" = hold ] && [ ! -e "$holds/$1" ]; then
     printf 'refused package-held %s %s, planned is %s' "$1" "$version" "$2"
     return
+  elif [ "$downgrade" = no ] && "${manager}_newer" "$version" "${2%'*'}"; then
+    printf 'refused package-downgrade %s %s, planned is %s' "$1" "$version" "$2"
+    return
   fi
-  if [ "$2" = '=any' ]; then version=installed; fi
   if [ "$hold" = yes ] && [ "$want" = hold ]; then printf '%s+held' "$version"; else printf '%s' "$version"; fi
 }
 
@@ -60,6 +73,7 @@ install_packages() {
   # shellcheck disable=SC2046
   broken=$("${manager}_broken" $(names "$@"))
   if [ -n "$broken" ]; then outcome "$broken"; fi
+  set -f # versions that end in * are no files
   "install_$manager" "$@"
 }
 
@@ -73,7 +87,7 @@ specs() {
   separator=$1
   shift
   while [ $# -gt 1 ]; do
-    if [ "$2" = '=any' ]; then printf '%s\n' "$1"; else printf '%s%s%s\n' "$1" "$separator" "$2"; fi
+    if [ "$2" = '=any' ] || [ "$2" = '*' ]; then printf '%s\n' "$1"; else printf '%s%s%s\n' "$1" "$separator" "$2"; fi
     shift 2
   done
 }

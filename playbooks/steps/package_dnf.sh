@@ -15,6 +15,16 @@ dnf_known() {
     done
 }
 
+# dnf_newer INSTALLED PLANNED: by rpm's own comparison, epochs first.
+dnf_newer() {
+  if [ -z "$2" ]; then return 1; fi
+  installed=$1 planned=${2%-}
+  case $installed in *:*) ;; *) installed=0:$installed ;; esac
+  case $planned in *:*) ;; *) planned=0:$planned ;; esac
+  if [ "${installed%%:*}" != "${planned%%:*}" ]; then [ "${installed%%:*}" -gt "${planned%%:*}" ]; return; fi
+  [ "$(rpm --eval "%{lua:print(rpm.vercmp('${installed#*:}', '${planned#*:}'))}")" = 1 ]
+}
+
 # What forbids to believe the database or to change anything: damage, and a package twice, which a transaction leaves
 # that was cut off. Several kernels are as it should be.
 dnf_broken() {

@@ -66,14 +66,19 @@ show() {
 run_manager() {
   status=0
   show "$@" || status=$?
-  if [ "$status" = 0 ]; then return 0; fi
+  if [ "$status" != 0 ]; then give_up "$status"; fi
+}
+
+# give_up STATUS: by the name of what the manager has said, where it has one.
+give_up() {
   named_failure "$(grep -E '^(E:|Error|error:|dpkg: error)' "$said" | head -n 2 | tr '\n' ' ')"
-  exit "$status"
+  exit "$1"
 }
 
 # named_failure WHY: what the manager has said has a name.
 named_failure() {
   if grep -qE "enough free space|No space left|more space (needed|on the)" "$said"; then outcome package-no-space "$1"; fi
+  if grep -qE "Could not get lock|Unable to (acquire|lock)" "$said"; then outcome package-manager-locked "$1"; fi
   if grep -qE "dpkg was interrupted" "$said"; then outcome package-manager-broken "$1"; fi
   if grep -qE "rpmdb open failed|database disk image is malformed" "$said"; then outcome package-database-broken "$1"; fi
   if grep -qE "filtered out by exclude filtering" "$said"; then outcome package-held "$(grep 'filtered out' "$said" | head -n 2)"; fi

@@ -93,7 +93,7 @@ def package(name: str = "tiny-one", version: str | None = "1:1.0-1", **fields: A
 
 def test_versions_are_exact_up_and_down_and_our_own_lock_is_no_hindrance(host: Family) -> None:
     for version in ("1:1.1-1", "1:1.0-1", "1:1.1-1"):
-        host.converges(package(version=version, hold=True))
+        host.converges(package(version=version, hold=True, downgrade="yes"))
         assert host.version("tiny-one") == version
     host.converges(step("package", packages={"tiny-two": "3.0~rc1-2.el9", "tiny-one": None}, hold=True))
     assert host.sh("cat /etc/dnf/plugins/versionlock.list").split() == [

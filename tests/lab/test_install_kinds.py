@@ -98,7 +98,7 @@ def put(one: One, folder: Path) -> None:
 
 
 def package(name: str = "tiny-one", version: str | None = "1.0-1", **fields: Any) -> Step:  # noqa: ANN401
-    return step("package", packages={name: version}, **fields)
+    return step("package", packages={name: version}, **{"downgrade": "yes", **fields})
 
 
 SYSTEM_KINDS: dict[str, Callable[[], Step]] = {
@@ -152,6 +152,20 @@ def test_versions_are_exact_up_and_down_and_our_own_hold_is_no_hindrance(host: O
     for version in ("1.1-1", "1.0-1", "1.1-1"):
         host.converges(package(version=version, hold=True))
         assert host.sh("dpkg-query -W -f '${Version}' tiny-one") == version
+
+
+def test_a_newer_version_is_replaced_only_where_that_was_asked_for(host: One) -> None:
+    host.converges(package(version="1.1-1"))
+    with pytest.raises(CheckFailed) as caught:
+        host.plan(package(version="1.0-1", downgrade="no"))
+    assert caught.value.id == "package-downgrade"
+    assert "1.1-1, planned is 1.0-1" in caught.value.observed
+    assert host.plan(package(version="1.1-*")) == (), "the beginning of a version"
+    with pytest.raises(CheckFailed):
+        host.plan(package(version="1.0-*", downgrade="no"))
+    host.converges(package(version="1.0-*"))
+    assert host.sh("dpkg-query -W -f '${Version}' tiny-one") == "1.0-1"
+    host.converges(package(version="1.*"))
 
 
 def test_a_hold_of_somebody_else_is_refused_by_name(host: One) -> None:
