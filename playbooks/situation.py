@@ -74,6 +74,9 @@ class Situation:
         if what in {"open-modules", "closed-modules"}:
             takes_open = self._takes_open_modules()
             return takes_open if isinstance(takes_open, Unknown) else takes_open is (what == "open-modules")
+        if what in {"bare-metal", "hypervisor"}:
+            system = facts.system
+            return (system.hypervisor is None) is (what == "bare-metal") if is_known(system) else system
         return Unknown(Why.NOT_ASKED, f"no fact tells {what}")
 
     def _gpu_count(self) -> Maybe[int]:

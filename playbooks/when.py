@@ -25,7 +25,9 @@ Gpu: TypeAlias = Literal["nvidia", "amd", "none"]
 Os: TypeAlias = Literal["debian", "rhel"]
 Arch: TypeAlias = Literal["x86_64", "aarch64"]
 Supervisor: TypeAlias = Literal["systemd", "process-group"]
-Has: TypeAlias = Literal["rdma", "nvswitch", "several-gpus", "docker", "open-modules", "closed-modules"]
+Has: TypeAlias = Literal[
+    "rdma", "nvswitch", "several-gpus", "docker", "open-modules", "closed-modules", "bare-metal", "hypervisor"
+]
 Planned: TypeAlias = Literal["rdma", "container", "several-hosts", "mnnvl", "imex", "compiles"]
 Hardware: TypeAlias = Literal[
     "a100",
