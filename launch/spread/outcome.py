@@ -45,11 +45,12 @@ class Outcome:
     sent: Mapping[str, int] = field(default_factory=dict)
     bad: tuple[BadPiece, ...] = ()
     bad_here: tuple[str, ...] = ()
+    cpu_s: float = 0.0  # of the program on this host
 
 
 def outcome_of(host: str, told: Told, seconds: float, error: BringupError | None = None) -> Outcome:
     verified = told.sealed and error is None
-    return Outcome(host, verified, seconds, error, told.received, told.sent, told.bad, told.bad_here)
+    return Outcome(host, verified, seconds, error, told.received, told.sent, told.bad, told.bad_here, told.cpu_s)
 
 
 def refusal(reason: str, observed: str, host: str, folder: str) -> ChangeFailed:

@@ -79,9 +79,10 @@ if [ "$alive" = no ]; then echo {GONE}; fi
 
 
 def end_script(post: Post, *, forget: bool) -> str:
-    """End the program; `forget`: what it needed to go on later is removed too."""
+    """End the program and print its last words; `forget`: what it needed to go on later is removed too."""
     run = quote(post.run)
-    return f"{PROCESS_FUNCTIONS}\n{_end(run)}\n" + (f"rm -rf -- {run}\n" if forget else "")
+    last = f"cat {run}/state.json 2>/dev/null && echo\n"
+    return f"{PROCESS_FUNCTIONS}\n{_end(run)}\n{last}" + (f"rm -rf -- {run}\n" if forget else "")
 
 
 def _end(run: str) -> str:

@@ -223,7 +223,11 @@ class _Spread:
         whole = all(one.told.sealed and not one.error for one in self._members.values())
 
         def end(transport: Transport) -> None:
-            transport.run(scripts.end_script(self._members[transport.host].post, forget=whole), timeout=ASK_S)
+            member = self._members[transport.host]
+            answer = transport.run(scripts.end_script(member.post, forget=whole), timeout=ASK_S)
+            last = read_told(answer.text)
+            if last.sealed == member.told.sealed:  # what it sent to the others after it was done itself
+                member.told = last
 
         self._fleet.each(end, [host for host, one in self._members.items() if one.silent_since is None])
 

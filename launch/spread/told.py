@@ -27,6 +27,7 @@ class Told:
     verified: int = 0
     files: int = 0
     sealed: bool = False
+    cpu_s: float = 0.0  # of its process
     alive: bool = True
     received: Mapping[str, int] = field(default_factory=dict)  # bytes by peer
     sent: Mapping[str, int] = field(default_factory=dict)
@@ -55,6 +56,7 @@ def _told(said: Mapping[str, Any], *, alive: bool) -> Told:
         verified=int(said["bytes"]),
         files=int(said["files"]),
         sealed=said["sealed"] is True,
+        cpu_s=float(said["cpu_s"]),
         alive=alive,
         received={str(peer): int(size) for peer, size in said["received"].items()},
         sent={str(peer): int(size) for peer, size in said["sent"].items()},

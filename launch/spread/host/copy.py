@@ -77,6 +77,12 @@ class Folder:
             return None
         return Stamp(found.st_size, found.st_mtime_ns, found.st_ino) if stat.S_ISREG(found.st_mode) else None
 
+    @staticmethod
+    def stamp_of(file: int) -> Stamp:
+        """The same of an open file."""
+        found = os.fstat(file)
+        return Stamp(found.st_size, found.st_mtime_ns, found.st_ino)
+
     def reader(self, copy: Copy) -> int:
         return os.open(self.path(copy), os.O_RDONLY)
 

@@ -10,7 +10,7 @@ import time
 from typing import Any
 
 from launch.spread.host import wire
-from launch.spread.host.copy import Copy
+from launch.spread.host.copy import Copy, Folder
 from launch.spread.host.pace import Pace
 from launch.spread.host.peers import Peer, Peers
 from launch.spread.host.tally import Tally
@@ -31,6 +31,10 @@ class Trouble(Exception):
     def __init__(self, what: str, *, of_file: bool = False) -> None:
         super().__init__(what)
         self.of_file = of_file
+
+
+class Touched(Exception):
+    """Somebody else wrote to the file: what was known of it counts no more."""
 
 
 class Line:
@@ -70,7 +74,8 @@ class Fetch:
 
     def __init__(self, copy: Copy, file: int, line: Line, peers: Peers, tally: Tally, pace: Pace) -> None:
         self._copy, self._file, self._line, self._peers, self._tally, self._pace = copy, file, line, peers, tally, pace
-        self._there = os.fstat(file).st_size  # what lies here from before, right or not
+        self.stamp = Folder.stamp_of(file)  # after the last write of ours
+        self._there = self.stamp.size  # what lies here from before, right or not
         self._buffer = memoryview(bytearray(PIECE))
         self._hash: Any = hashlib.sha256()
         self._misses = 0  # pieces in a row that lay here and were not right
@@ -152,9 +157,15 @@ class Fetch:
         return True
 
     def _write(self, view: memoryview, at: int) -> None:
+        self.refuse_touched()
         while view:
             written = os.pwrite(self._file, view, at)
             view, at = view[written:], at + written
+        self.stamp = Folder.stamp_of(self._file)
+
+    def refuse_touched(self) -> None:
+        if Folder.stamp_of(self._file) != self.stamp:
+            raise Touched
 
     def _keep(self, peer: Peer, total: bytes) -> None:
         """The piece counts, unless it is the last and the whole is not the file that the manifest names."""

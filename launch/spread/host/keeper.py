@@ -11,7 +11,7 @@ from collections import deque
 from pathlib import Path
 
 from launch.spread.host.copy import Copy, Folder
-from launch.spread.host.fetch import Fetch, Line, Trouble
+from launch.spread.host.fetch import Fetch, Line, Touched, Trouble
 from launch.spread.host.journal import Journal, write_whole
 from launch.spread.host.pace import Pace
 from launch.spread.host.peers import Peers
@@ -90,22 +90,23 @@ class Keeper:
         if self._journal.recall(copy, self._folder):
             self._tally.was_here(copy.size)
         elif not self._good_here(copy):
-            self._fetch(copy, line, pace)
-        copy.stamp = self._folder.stamp(copy)
+            while not self._fetched(copy, line, pace):
+                copy.forget()
         self._journal.note(copy)
         copy.bad_here, copy.done = False, True
         self._tally.moved()
 
     def _good_here(self, copy: Copy) -> bool:
         """Read a file that lies here at its full size; whether it is the one of the manifest."""
-        before = self._folder.stamp(copy)
-        if before is None or before.size != copy.size or not copy.size:
+        stamp = self._folder.stamp(copy)
+        if stamp is None or stamp.size != copy.size or not copy.size:
             return False
         early = self._lends_early and not copy.doubted
         sums = self._sums(copy, early=early)
-        if sums and sums[-1] == copy.sha256 and self._folder.stamp(copy) == before:
+        if sums and sums[-1] == copy.sha256 and self._folder.stamp(copy) == stamp:
             if not early:
                 copy.add(*sums)
+            copy.stamp = stamp
             self._tally.was_here(copy.size)
             return True
         copy.bad_here = True
@@ -129,30 +130,38 @@ class Keeper:
             os.close(file)
         return sums
 
-    def _fetch(self, copy: Copy, line: Line, pace: Pace) -> None:
+    def _fetched(self, copy: Copy, line: Line, pace: Pace) -> bool:
+        """Fetch a file, from whoever gives it; False when somebody else wrote to it meanwhile."""
         file = self._folder.writer(copy)
         try:
             fetch = Fetch(copy, file, line, self._peers, self._tally, pace)
             while len(copy.sums) < copy.pieces:
-                peer, wait = self._peers.choose(copy.index)
-                if peer is None:
-                    time.sleep(min(1.0, wait))
-                    continue
-                try:
-                    fetch.run_from(peer)
-                except Trouble as error:
-                    line.drop(peer)
-                    self._peers.blame(peer, copy.index if error.of_file else -1)
-                    self._tally.trouble[peer.name] = str(error)
-                except OSError as error:
-                    if isinstance(error, (ConnectionError, TimeoutError)) or error.errno in _OF_THE_NETWORK:
-                        line.drop(peer)
-                        self._peers.blame(peer)
-                        self._tally.trouble[peer.name] = str(error)
-                    else:
-                        raise
+                self._ask_somebody(fetch, copy, line)
+            fetch.refuse_touched()
+            copy.stamp = fetch.stamp
+        except Touched:
+            return False
         finally:
             os.close(file)
+        return True
+
+    def _ask_somebody(self, fetch: Fetch, copy: Copy, line: Line) -> None:
+        peer, wait = self._peers.choose(copy.index)
+        if peer is None:
+            time.sleep(min(1.0, wait))
+            return
+        try:
+            fetch.run_from(peer)
+        except (Trouble, OSError) as error:
+            if isinstance(error, OSError) and not _of_the_network(error):
+                raise
+            line.drop(peer)
+            self._peers.blame(peer, copy.index if isinstance(error, Trouble) and error.of_file else -1)
+            self._tally.trouble[peer.name] = str(error)
+
+
+def _of_the_network(error: OSError) -> bool:
+    return isinstance(error, (ConnectionError, TimeoutError)) or error.errno in _OF_THE_NETWORK
 
 
 _OF_THE_NETWORK = {100, 101, 110, 112, 113}  # down, unreachable, timed out, host down, no route

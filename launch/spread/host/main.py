@@ -55,9 +55,11 @@ class Run:
         write_whole(self.place / "process", f"{os.getpid()} {_started()} {boot_id()}\n")
         try:
             self.folder.root.mkdir(0o755, parents=True, exist_ok=True)
+            self._refuse_small_disk()
             self.port = self.lender.listen(self.plan["address"])
         except OSError as error:
-            self.tally.fail("spread-address", f"{self.plan['address']}: {error.strerror or error}")
+            reason = "spread-address" if self.folder.root.is_dir() else "spread-disk"
+            self.tally.fail(reason, f"{self.plan['address']}, {self.folder.root}: {error.strerror or error}")
         self.tell()
         began = False
         while not self.tally.failed and not self.stopped:
@@ -70,6 +72,14 @@ class Run:
             time.sleep(LOOK_S)
         self.tell()
         return 1 if self.tally.failed else 0
+
+    def _refuse_small_disk(self) -> None:
+        """What is certain to fail is said before a byte is moved."""
+        there = sum(min(one.size, stamp.size) for one in self.copies if (stamp := self.folder.stamp(one)))
+        disk = os.statvfs(self.folder.root)
+        needed, free = sum(one.size for one in self.copies) - there, disk.f_bavail * disk.f_frsize
+        if needed > free:
+            self.tally.fail("spread-space", f"{free / 1e9:.2f} GB free, {needed / 1e9:.2f} GB more are needed")
 
     def _is_over(self, now: float) -> bool:
         """One look: at the ring, at doubts, at what is whole now. True: nobody needs this process any more."""
@@ -116,6 +126,8 @@ class Run:
             return
         self.sealed = True
         self.tell()
+        for copy in self.keeper.touched():
+            self._again(copy)
 
     def tell(self) -> None:
         self.told_at = time.monotonic()

@@ -57,4 +57,5 @@ class Tally:
                 "trouble": dict(self.trouble),
                 "kept": self.kept,
                 "failed": self.failed,
+                "cpu_s": round(time.process_time(), 2),
             }
