@@ -6,6 +6,7 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
+from launch.standin.caches import WARM_SHARE, WorkerCaches
 from launch.standin.failures import Phase, Process
 from launch.standin.gpus import Gpus
 from launch.standin.host import Host
@@ -30,6 +31,11 @@ class Loading:
     local_rank: int
     first: bool
     profiled: Callable[[], Awaitable[None]]
+    group_rank: int = 0  # within its data-parallel rank, over all hosts
+
+    @property
+    def caches(self) -> WorkerCaches:
+        return WorkerCaches(self.host, self.log, self.group_rank, self.rank)
 
     async def run(self) -> None:
         """Raises `Fault` for what is injected or wrong."""
@@ -42,10 +48,10 @@ class Loading:
         await self.autotuning()
         await self.graphs()
 
-    async def begin(self, phase: Phase, takes: str) -> None:
-        """Meet what is injected into `phase`, then let its time pass."""
+    async def begin(self, phase: Phase, takes: str, share: float = 1.0) -> None:
+        """Meet what is injected into `phase`, then let `share` of its time pass."""
         await self.host.failures.strike(Process.WORKER, phase, (self.rank,), self.log)
-        await self.host.pace.take(takes)
+        await self.host.pace.take(takes, share)
 
     async def device(self) -> None:
         await self.begin(Phase.DEVICE, "device")
@@ -79,19 +85,26 @@ class Loading:
     async def compilation(self) -> None:
         if self.eager:
             return
-        cache = f"~/.cache/vllm/torch_compile_cache/simulated/rank_{self.local_rank}_{self.rank}/backbone"
-        self.log.says("backends.py:1126", f"Using cache directory: {cache} for vLLM's torch.compile")
+        if self.caches.finds_compiled():
+            await self.begin(Phase.COMPILE, "compile", WARM_SHARE)
+            return
+        folder = self.caches.compiled.parent
+        self.log.says("backends.py:1126", f"Using cache directory: {folder}/backbone for vLLM's torch.compile")
         await self.begin(Phase.COMPILE, "compile")
         took = self.host.pace.seconds("compile")
         self.log.says("monitor.py:53", f"torch.compile took {took:.2f} s in total")
+        self.caches.keep_compiled()
 
     async def autotuning(self) -> None:
         asked = self.host.options.parsed.get("enable_flashinfer_autotune")  # vLLM's own choice: on
         if self.eager or not self.host.layout.moe or asked is False:
             return
+        warm = self.caches.finds_tuned()
         self.tuner("starts")
-        await self.begin(Phase.AUTOTUNE, "autotune")
+        await self.begin(Phase.AUTOTUNE, "autotune", WARM_SHARE if warm else 1.0)
         self.tuner("ends")
+        if not warm:
+            self.caches.keep_tuned()
 
     def tuner(self, word: str) -> None:
         now = time.strftime("%Y-%m-%d %H:%M:%S,000")

@@ -81,7 +81,8 @@ async def start(host: Host, log: Log, rank: int, engine: Link, index: int, go: a
     if host.layout.node_rank and index == 0:
         await join_as_member(host, log, engine)
     of_host = (rank - host.layout.start) * host.layout.workers if not host.layout.node_rank else 0
-    await Loading(host, log, rank, of_host + index, index == 0, profiled).run()
+    group_rank = host.layout.node_rank * host.layout.workers + index
+    await Loading(host, log, rank, of_host + index, index == 0, profiled, group_rank).run()
 
 
 async def obey(host: Host, log: Log, rank: int, engine: Link, go: asyncio.Event) -> None:
