@@ -157,7 +157,7 @@ def _ranks(rows: Sequence[Row]) -> Table:
     from rich.table import Table
     from rich.text import Text
 
-    table = Table("host", "ranks", "phase", "for", "usually", "", box=None, pad_edge=False)
+    table = Table("host", "ranks", "phase", "for", "took before", "", box=None, pad_edge=False)
     for row in rows:
         style = "green" if row.sentence == "ready" else "yellow" if row.note else ""
         cells = (row.host, row.ranks, row.sentence, f"{row.phase_s:.0f} s", row.expected, row.note)

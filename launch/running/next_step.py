@@ -29,7 +29,8 @@ class NextStep:
 
     def lines(self) -> tuple[str, ...]:
         first = (f"first: {self.before}",) if self.before else ()
-        told = "; ".join(part for part in (self.interrupts, self.takes) if part)
+        interrupts = f"it interrupts {self.interrupts}" if self.interrupts else ""
+        told = "; ".join(part for part in (interrupts, self.takes) if part)
         return (*first, f"next: {self.command}", *((f"  {told}",) if told else ()))
 
 

@@ -24,13 +24,15 @@ def logs(*, hosts: str, name: str, inventory: str, lines: str, rank: str, since:
     wanted, nccl = reading.moment(since), switches["nccl"]
     number = request.count("lines", lines, reading.ALL_LINES if since else DEFAULT_LINES, reading.ALL_LINES)
     of_rank = request.count("rank", rank, 0, 9999, least=0) if rank else None
+    asked = number if of_rank is None else reading.ALL_LINES  # other ranks' lines lie between
     with arguments.deployment(hosts, name, inventory, within_s=SURVEY_S) as (fleet, found):
         gang = found.gang
         members = [one.host for one in gang.members if of_rank is None or one.has_rank(of_rank)]
         refuse_rank_unknown(gang, of_rank, members)
-        told = reading.ask(fleet, gang, [one for one in members if one not in found.unanswered], number)
+        told = reading.ask(fleet, gang, [one for one in members if one not in found.unanswered], asked)
         answered = {host: log for host, log in told.items() if not isinstance(log, BringupError)}
         merged = reading.merged(answered, since=wanted, rank=of_rank)
+        merged = merged if of_rank is None else merged[-number:]
         if switches["json"]:
             print_json("logs", [{"host": one.host, "at": one.line.at, "line": one.line.raw} for one in merged])
         else:

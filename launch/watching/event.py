@@ -25,8 +25,8 @@ class Event:
     expected: str = ""
 
     def __str__(self) -> str:
-        usual = f" (usually {self.expected})" if self.expected and self.what == "phase" else ""
-        return f"{self.sentence}{usual}"
+        before = f" (took before: {self.expected})" if self.expected and self.what == "phase" else ""
+        return f"{self.sentence}{before}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,7 +48,7 @@ class Pace:
 
     def expected(self, phase: Phase) -> str:
         """`warm 12 s, cold 95 s`: of this phase, as far as it is known; else empty."""
-        told = {"warm": self.warm, "cold": self.cold, "last": self.last}
+        told = {"warm": self.warm, "cold": self.cold, "last time": self.last}
         return ", ".join(f"{kind} {times[phase.value]:.0f} s" for kind, times in told.items() if phase.value in times)
 
     def still_s(self, phase: Phase) -> float | None:
