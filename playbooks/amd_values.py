@@ -1,4 +1,4 @@
-"""Named values of a host for AMD's repositories and packages: how they call its system, its GPUs and its driver. Pure."""
+"""Named values for AMD's repositories and packages: how they call a host's system, its GPUs and its driver. Pure."""
 
 from __future__ import annotations
 

@@ -24,11 +24,13 @@ _DEVICES = frozenset({*gpu.SECTIONS, "pci", "rdma", "software", "state"})
 SECTIONS_OF = {
     "gpu": _DEVICES,
     "hardware": _DEVICES,
-    "has": _DEVICES,
+    "has": _DEVICES | {"processor"},
     "supervisor": frozenset({"software", "state"}),
     "driver_version": _DEVICES,
     "reserved_ports": frozenset({"network"}),
     "next_kernel": frozenset({"driver"}),
+    "rpm_next_kernel": frozenset({"driver"}),
+    "amd_gfx": _DEVICES,
 }
 """Sections of the facts that predicates and values are read from, beside those that are always asked."""
 

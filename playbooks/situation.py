@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -60,24 +60,27 @@ class Situation:
         return "systemd" if software.systemd is not None else "process-group"
 
     def has(self, what: str) -> Maybe[bool]:
-        """What is on the machine."""
+        """What is on the machine, and what the machine is."""
         facts = self.facts
-        if what == "rdma":
-            return bool(facts.rdma) if is_known(facts.rdma) else facts.rdma
-        if what == "nvswitch":
-            return self._has_switches()
-        if what == "several-gpus":
-            count = self._gpu_count()
-            return count > 1 if is_known(count) else count
-        if what == "docker":
-            return facts.software.docker is not None if is_known(facts.software) else facts.software
-        if what in {"open-modules", "closed-modules"}:
-            takes_open = self._takes_open_modules()
-            return takes_open if isinstance(takes_open, Unknown) else takes_open is (what == "open-modules")
-        if what in {"bare-metal", "hypervisor"}:
-            system = facts.system
-            return (system.hypervisor is None) is (what == "bare-metal") if is_known(system) else system
-        return Unknown(Why.NOT_ASKED, f"no fact tells {what}")
+        ask: dict[str, Callable[[], Maybe[bool]]] = {
+            "rdma": lambda: bool(facts.rdma) if is_known(facts.rdma) else facts.rdma,
+            "nvswitch": self._has_switches,
+            "several-gpus": self._has_several_gpus,
+            "docker": lambda: facts.software.docker is not None if is_known(facts.software) else facts.software,
+            "open-modules": lambda: _same(self._takes_open_modules(), wanted=True),
+            "closed-modules": lambda: _same(self._takes_open_modules(), wanted=False),
+            "hypervisor": lambda: _same(self._is_virtual(), wanted=True),
+            "bare-metal": lambda: _same(self._is_virtual(), wanted=False),
+        }
+        return ask[what]() if what in ask else Unknown(Why.NOT_ASKED, f"no fact tells {what}")
+
+    def _is_virtual(self) -> Maybe[bool]:
+        system = self.facts.system
+        return system.hypervisor is not None if is_known(system) else system
+
+    def _has_several_gpus(self) -> Maybe[bool]:
+        count = self._gpu_count()
+        return count > 1 if is_known(count) else count
 
     def _gpu_count(self) -> Maybe[int]:
         gpus, on_bus = self.facts.gpus, self.facts.bus_gpus
@@ -124,6 +127,10 @@ class Situation:
         if not needs.build.packages:
             return Unknown(Why.EMPTY, "the packages of the build are not known")
         return not COMPILED & {name for name, _ in needs.build.packages}
+
+
+def _same(fact: Maybe[bool], *, wanted: bool) -> Maybe[bool]:
+    return fact if isinstance(fact, Unknown) else fact is wanted
 
 
 def _counted(number: int | None) -> Maybe[bool]:

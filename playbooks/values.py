@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import Any, TypeVar
 
 from inventory.facts.base import Maybe, Unknown, Why, is_known
+from playbooks.amd_values import AMD_VALUES, rpm_version
 from playbooks.entry import VALUE, Entry
 from playbooks.situation import DEBIAN_NAMES, NOT_PLANNED, Situation
 
@@ -129,6 +130,9 @@ VALUES: Mapping[str, Callable[[Situation], Maybe[str]]] = {
     "driver_branch": _driver_branch,
     "cuda_series": _toolkit_series,
     "imex_lines": _imex_lines,
+    "rpm_kernel": lambda at: rpm_version(VALUES["kernel"](at)),
+    "rpm_next_kernel": lambda at: rpm_version(_next_kernel(at)),
+    **AMD_VALUES,
 }
 
 
