@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from inventory.errors import BringupError, ChangeFailed, raise_all
-from inventory.facts.base import Maybe, Unknown, Why
+from inventory.facts.base import Maybe
 from playbooks.look import Look, look, read, sections_for
 from playbooks.plan import FORMAT_VERSION, Change, Phase, Plan, Step, changes_for, digest
 from playbooks.steps.reboot import NOT_NEEDED
@@ -57,12 +57,16 @@ class Wish:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A plan, all the steps of each host that it was made of, and what was left out."""
+    """A plan, all the steps of each host that it was made of, and what was left out.
+
+    `postponed`: the model cannot be placed before this plan is done; it brings the drivers.
+    """
 
     wish: Wish
     plan: Plan
     steps: Mapping[str, tuple[Step, ...]]
     left_out: Mapping[str, tuple[LeftOut, ...]]
+    postponed: bool = False
 
 
 def prepare(wish: Wish, fleet: Fleet, report: Report) -> Prepared:
@@ -75,7 +79,8 @@ def prepare(wish: Wish, fleet: Fleet, report: Report) -> Prepared:
         seen = _looked(wish, fleet, settings, early)
     with report.phase("Plan"):
         facts = {host: one.facts for host, one in seen.items() if one.facts is not None}
-        assembly = _assembly(wish, fleet, facts, report)
+        postponed = _without_drivers(wish, facts, report)
+        assembly = None if postponed else _assembly(wish, fleet, facts, report)
         steps: dict[str, tuple[Step, ...]] = {}
         left_out: dict[str, tuple[LeftOut, ...]] = {}
         errors: list[BringupError] = []
@@ -89,7 +94,34 @@ def prepare(wish: Wish, fleet: Fleet, report: Report) -> Prepared:
         raise_all(errors)
         states = _all_states(fleet, steps, {host: one.states for host, one in seen.items()})
         plan = _planned(wish, fleet, steps, states)
-    return Prepared(wish, plan, steps, left_out)
+    return Prepared(wish, plan, steps, left_out, postponed)
+
+
+def _without_drivers(wish: Wish, facts: Mapping[str, HostFacts], report: Report) -> bool:
+    """Whether the drivers come first. Raises `CheckFailed` where nothing in the wish brings them."""
+    if wish.model is None:
+        return False
+    from launch.equipping.bare import bare_hosts, is_equipped, refuse_bare
+
+    bare = bare_hosts(facts)
+    if bare and not is_equipped(bare, [one.name for one in wish.playbooks]):
+        refuse_bare(bare, facts)
+    if bare:
+        report.say(f"  no driver answers on {', '.join(bare)}: {wish.model[1].model} is planned when it does")
+    return bool(bare)
+
+
+def then_the_model(wish: Wish, fleet: Fleet, report: Report, again: Callable[[], Prepared]) -> None:
+    """What had to wait for drivers: look once more, place the model, apply. Raises `CheckFailed` if none answers."""
+    prepared = again()
+    if prepared.postponed:
+        from launch.equipping.bare import bare_hosts, refuse_bare
+        from launch.gather import gather_all
+
+        facts, _ = gather_all(fleet)
+        refuse_bare(bare_hosts(facts), facts, [one.name for one in wish.playbooks])
+    elif not prepared.plan.empty:
+        carry_out(prepared, fleet, report, again)
 
 
 def carry_out(prepared: Prepared, fleet: Fleet, report: Report, again: Callable[[], Prepared]) -> None:

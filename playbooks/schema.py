@@ -25,8 +25,10 @@ from playbooks.plan import Phase
 from playbooks.values import VALUES, named
 
 FOLDER = Path(__file__).parent
-PLAYBOOKS = ("tuning",)
-"""Those that come with bringup, in the order in which `install` takes them."""
+PLAYBOOKS = ("nvidia", "amd", "tuning")
+"""Those that come with bringup."""
+BY_DEFAULT = ("tuning",)
+"""Those that `install` takes where none is named: a driver is changed only by whoever names its playbook."""
 
 
 class Setting(Strict):

@@ -13,7 +13,7 @@ from launch import request
 from launch.report import Report, print_json, print_table
 from launch.verbs import arguments
 from playbooks.plan import Phase
-from playbooks.schema import PLAYBOOKS, find, load_playbook
+from playbooks.schema import BY_DEFAULT, find, load_playbook
 
 if TYPE_CHECKING:
     from inventory.schema import Host
@@ -69,6 +69,8 @@ def install(  # noqa: PLR0913  (its flags)
             return ExitCode.DONE if first.plan.empty else ExitCode.CHANGES_PENDING
         if not first.plan.empty:
             run.carry_out(first, fleet, report, prepared)
+        if first.postponed:
+            run.then_the_model(wish, fleet, report, prepared)
     return ExitCode.DONE
 
 
@@ -128,7 +130,7 @@ def _chosen(hosts: str, limit: str, inventory: str) -> tuple[Host, ...]:
 def _wish(asked: Mapping[str, str], *, reboot: bool) -> Wish:
     from launch.install import Wish
 
-    names = request.names(asked["playbook"]) or PLAYBOOKS
+    names = request.names(asked["playbook"]) or BY_DEFAULT
     return Wish(
         playbooks=tuple(load_playbook(find(name)) for name in names),
         values=_values(asked["value"]),

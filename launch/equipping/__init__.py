@@ -1,0 +1,1 @@
+"""Hosts on which nothing of the GPUs answers yet: what has to be installed before a model can be placed there."""
