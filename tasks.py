@@ -177,6 +177,13 @@ VERBS = (
         **DEPLOYED,
     ),
     verb("lora.unload", "Unload an adapter from every endpoint.", ("adapter",), **DEPLOYED),
+    verb(
+        "tokios.connect",
+        "Run Tokios' connector beside the head's ranks, with the deployment's endpoint as its upstream.",
+        ("token_file", "connector"),
+        **DEPLOYED,
+    ),
+    verb("tokios.disconnect", "Stop Tokios' connector and remove it with its token.", **DEPLOYED),
     verb("unlock", "Break the lock of hosts and say whose it was.", ("hosts", "inventory")),
     verb("demo", "Two simulated GB200 trays, a simulated engine: deploy, status and down again, in under a minute."),
     verb(

@@ -66,6 +66,8 @@ HELP = {
     "subset": "part of SPEED-Bench: qualitative (default), throughput_1k, _2k, _8k, _16k or _32k",
     "guidellm": "GuideLLM on the head, an absolute path, in the place of `vllm bench serve`",
     "bench.compare": "ids of two benchmarks with a comma between them: what is better and what worse",
+    "token-file": "file on this machine with the tunnel token of Tokios' dashboard",
+    "connector": "Tokios' connector on the head; default /usr/local/bin/tokios-connector",
     "client": "claude-code, openai or curl",
     "lora_load.adapter": "NAME=PATH: a folder with an adapter, on every host that serves",
     "lora_unload.adapter": "names of adapters, separated by commas",

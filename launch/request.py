@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from inventory.errors import BadInput
@@ -120,6 +120,13 @@ def overrides(value: str, because: str) -> dict[str, str]:
     if wanted and not because.strip():
         raise refused("because", because, "why these checks may fail: it is kept on the hosts")
     return dict.fromkeys(sorted(wanted), because.strip())
+
+
+def absolute_path(flag: str, value: str, what: str) -> str:
+    """A path on a host."""
+    if not PurePosixPath(value).is_absolute() or not value.isprintable():
+        raise refused(flag, value, f"an absolute path: {what}")
+    return value
 
 
 def deployment_name(value: str) -> str | None:

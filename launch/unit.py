@@ -114,7 +114,7 @@ def by_option(argv: Sequence[str]) -> list[list[str]]:
 def unit_file(settings: UnitSettings) -> str:
     """The systemd unit. It starts the same command file that a plain process group would."""
     return (
-        _environment()
+        environment()
         .get_template("bringup.service.j2")
         .render(s=settings, stop_timeout_s=_stop_timeout_s(settings), restart=RESTART)
     )
@@ -144,14 +144,15 @@ def systemd_path(text: str) -> str:
 
 
 @cache
-def _environment() -> Environment:
+def environment() -> Environment:
+    """Templates of unit files, with filters that quote for systemd."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    environment = Environment(
+    made = Environment(
         loader=FileSystemLoader(TEMPLATES),
         undefined=StrictUndefined,
         keep_trailing_newline=True,
         autoescape=False,  # noqa: S701  (unit files are not HTML; `word` and `path` quote for systemd)
     )
-    environment.filters |= {"word": systemd_quote, "path": systemd_path, "cpus": format_list}
-    return environment
+    made.filters |= {"word": systemd_quote, "path": systemd_path, "cpus": format_list}
+    return made

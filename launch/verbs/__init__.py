@@ -9,6 +9,7 @@ from collections.abc import Callable
 from importlib import import_module
 from types import MappingProxyType
 
+TOKIOS = ("tokios_connect", "tokios_disconnect")
 MODULES = MappingProxyType(
     {
         "deploying": ("deploy",),
@@ -19,7 +20,7 @@ MODULES = MappingProxyType(
         "probing": ("probe",),
         "running": ("status", "stop", "restart", "rollback", "unlock"),
         "reading": ("logs", "history"),
-        "serving": ("metrics", "metrics_export", "connect", "lora_list", "lora_load", "lora_unload"),
+        "serving": ("metrics", "metrics_export", "connect", "lora_list", "lora_load", "lora_unload", *TOKIOS),
         "benchmarking": ("bench", "bench_list"),
         "hosts": ("hosts_list", "hosts_check", "hosts_trust"),
         "recipes": ("recipes_list", "recipes_show", "recipes_validate"),

@@ -13,7 +13,7 @@ from launch.verbs import arguments
 
 REQUESTS, INPUT_TOKENS, OUTPUT_TOKENS = 100, 1024, 256
 LONGEST = 2_000_000
-FILES = "the absolute path of a folder on the head, with the files of SPEED-Bench: qualitative.jsonl, ..."
+FILES = "a folder on the head, with the files of SPEED-Bench: qualitative.jsonl, ..."
 
 
 def bench(*, hosts: str, name: str, inventory: str, compare: str, json: bool, **work: str) -> ExitCode:
@@ -53,9 +53,9 @@ def workload(typed: Mapping[str, str]) -> Workload:
         output_tokens=request.count("output-tokens", typed["output_tokens"], OUTPUT_TOKENS, LONGEST),
         concurrency=request.count("concurrency", typed["concurrency"], 1, 100_000) if typed["concurrency"] else None,
         rate=request.seconds("rate", typed["rate"], 1.0) if typed["rate"] else None,
-        data=_absolute("speed-bench", data, FILES) if data else None,
+        data=request.absolute_path("speed-bench", data, FILES) if data else None,
         subset=subset,
-        guidellm=_absolute("guidellm", program, "the absolute path of the program on the head") if program else None,
+        guidellm=request.absolute_path("guidellm", program, "the program on the head") if program else None,
     )
 
 
@@ -99,9 +99,3 @@ def _compare(compare: str, *, hosts: str, name: str, inventory: str, json: bool)
     for line in differences(first, second):
         Report().say(f"not the same: {line}", style="yellow")
     return ExitCode.DONE
-
-
-def _absolute(flag: str, path: str, what: str) -> str:
-    if not PurePosixPath(path).is_absolute() or not path.isprintable():
-        raise request.refused(flag, path, what)
-    return path

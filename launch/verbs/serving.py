@@ -102,3 +102,24 @@ def lora_unload(*, hosts: str, name: str, inventory: str, adapter: str) -> ExitC
             unload(fleet, found.gang, called)
             Report().say(f"{called} is unloaded", style="green")
     return ExitCode.DONE
+
+
+def tokios_connect(*, hosts: str, name: str, inventory: str, token_file: str, connector: str) -> ExitCode:
+    from launch.serving.tokios.connect import DEFAULT_CONNECTOR, connect, token_of
+
+    token = token_of(Path(request.required("token-file", token_file, "~/tokios-token")).expanduser())
+    program = request.absolute_path("connector", connector or DEFAULT_CONNECTOR, "the program on the head")
+    with arguments.deployment(hosts, name, inventory) as (fleet, found):
+        upstream = connect(fleet, found.gang, token, program)
+        Report().say(f"{found.gang.name}: the tunnel stands; upstream {upstream}", style="green")
+        Report().say("next: register the model in Tokios' dashboard, if it is not, and send requests to its gateway")
+    return ExitCode.DONE
+
+
+def tokios_disconnect(*, hosts: str, name: str, inventory: str) -> ExitCode:
+    from launch.serving.tokios.connect import disconnect
+
+    with arguments.deployment(hosts, name, inventory) as (fleet, found):
+        disconnect(fleet, found.gang)
+        Report().say(f"{found.gang.name}: the connector is stopped and removed, with its token", style="green")
+    return ExitCode.DONE
