@@ -126,6 +126,9 @@ VERBS = (
         json=False,
     ),
     verb("status", "Is it serving, by proof? Exit 0 healthy, 3 unknown, 6 not serving.", **DEPLOYED, json=False),
+    verb(
+        "diagnose", "What failed first, on which host, and what to type.", ("replay", "capture"), **DEPLOYED, json=False
+    ),
     verb("logs", "The last log lines of all ranks as one, merged by time.", **DEPLOYED, **LOGS),
     verb("history", "Who did what with a deployment, when, how it ended and what it changed.", **DEPLOYED, json=False),
     verb("rollback", "Back to a generation that hosts have stored: its own commands.", ("to", "timeout"), **DEPLOYED),

@@ -47,7 +47,7 @@ def compilers(capture: Capture, host: str) -> tuple[Process, ...]:
 
 def gpu_owners(capture: Capture, host: str) -> tuple[tuple[str, str], ...]:
     """Pid and memory of the processes that nvidia-smi lists."""
-    texts = capture.texts(host, "*apps*", "gpu_owners*", "nvidia-smi_compute*")
+    texts = capture.texts(host, "*apps*", "gpu_owners*", "*compute*")
     return tuple((match["pid"], match["memory"]) for text in texts for match in OWNER.finditer(text))
 
 

@@ -23,6 +23,8 @@ from launch.diagnosis.clock import Clock
 from launch.diagnosis.lines import COLOUR, read
 
 MANIFEST = "manifest.json"
+FACTS = "facts/"
+"""The folder of our own captures that holds a bundle of facts."""
 FORMAT_VERSION = 1
 MOST_BYTES = 8 << 20
 """Of one log, from its end."""
@@ -141,7 +143,10 @@ def refused(folder: Path, observed: str) -> BadInput:
 
 def _files(folder: Path) -> Iterator[File]:
     paths = (path for path in sorted(folder.rglob("*")) if path.is_file() and not path.is_symlink())
-    names = [(path, path.relative_to(folder).as_posix()) for _, path in zip(range(MOST_FILES), paths, strict=False)]
+    places = ((path, path.relative_to(folder).as_posix()) for path in paths)
+    ours = (folder / MANIFEST).is_file()
+    told = ((path, name) for path, name in places if not (ours and name.startswith(FACTS)))
+    names = [one for _, one in zip(range(MOST_FILES), told, strict=False)]
     hosts = {name.split("/")[0] for _, name in names if "/" in name} - SHARED_FOLDERS
     for path, name in names:
         text, cut = _text(path)

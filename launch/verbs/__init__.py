@@ -14,10 +14,12 @@ MODULES = MappingProxyType(
     {
         "deploying": ("deploy",),
         "installing": ("install", "jobs"),
+        "prefetching": ("prefetch",),
         "checking": ("check",),
         "planning": ("plan",),
         "memory": ("memory",),
         "probing": ("probe",),
+        "diagnosing": ("diagnose",),
         "running": ("status", "stop", "restart", "rollback", "unlock"),
         "reading": ("logs", "history"),
         "serving": ("metrics", "metrics_export", "connect", "lora_list", "lora_load", "lora_unload", *TOKIOS),

@@ -1,0 +1,53 @@
+"""`diagnose` as a whole: collect or read a capture, let the checks look at it, and judge."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from inventory.errors import BringupError
+from inventory.facts import saved
+from launch.diagnosis import checked, collect, replay
+from launch.diagnosis.judge import Judgement, judge
+
+if TYPE_CHECKING:
+    from inventory.fleet import Fleet
+    from launch.diagnosis.capture import Capture
+    from launch.generation import Generation
+
+
+def from_folder(folder: Path) -> tuple[Capture, Judgement]:
+    """Judge a capture without any host. Raises `BadInput` where there is none."""
+    capture = replay.load(folder)
+    if (folder / collect.FACTS).is_dir():
+        capture = _with_findings(capture, folder / collect.FACTS)
+    return capture, judge(capture)
+
+
+def from_hosts(
+    fleet: Fleet,
+    gang: Generation,
+    *,
+    unanswered: Mapping[str, BringupError],
+    keep: Path | None = None,
+    hide: set[str] | None = None,
+) -> tuple[Capture, Judgement]:
+    """Ask the hosts and judge. `keep`: the folder of a whole capture, which stays; else nothing is kept."""
+    if keep is not None:
+        collect.capture(fleet, gang, keep, deep=True, unanswered=unanswered, hide=hide)
+        return from_folder(keep)
+    with tempfile.TemporaryDirectory(prefix="bringup-diagnose-") as folder:
+        collect.capture(fleet, gang, Path(folder), deep=False, unanswered=unanswered, hide=hide)
+        return from_folder(Path(folder))
+
+
+def _with_findings(capture: Capture, folder: Path) -> Capture:
+    """The checks' findings on the facts of the capture; facts that cannot be read are told as not checked."""
+    try:
+        facts = {host: raw.facts() for host, raw in saved.load(folder).answers.items()}
+    except BringupError as error:
+        return replace(capture, not_checked=(*capture.not_checked, f"facts and checks: {error.message}"))
+    return replace(capture, findings=checked.findings(facts, capture.name))
