@@ -78,6 +78,15 @@ VERBS = (
         json=False,
     ),
     verb(
+        "prefetch",
+        "Bring a model's weights to hosts before a launch: once from outside, then from host to host, all verified.",
+        (*CHOICE, *SETTINGS, "fetch", "from_", "limit_rate"),
+        status=False,
+        cancel=False,
+        dry_run=False,
+        json=False,
+    ),
+    verb(
         "jobs",
         "What runs detached on hosts and what has run there: since when, by whom, for what.",
         ("inventory",),

@@ -23,9 +23,8 @@ KEEP_FREE = 1 << 30
 class FetchJob:
     """What a host is to do. `origin`: hub, pull (by `urls`), link (to the folder `at`) or none (verify only).
 
-    `mine`: paths of its share, None: all. `hf`, `python`: words that start them. `seal`: it has all files then, and
-    writes the manifest. `trusted`: another host has read the same disk. `rate` in bytes a second. `run`: which run
-    this is; what an earlier one did is no answer to it.
+    `mine`: paths of its share, None: all. `hf`, `python`: words that start them. `trusted`: another host has read the
+    same disk. `rate` in bytes a second. `run`: which run this is; what an earlier one did is no answer to it.
     """
 
     run: str
@@ -41,8 +40,8 @@ class FetchJob:
     urls: tuple[tuple[str, str], ...] = ()
     at: str | None = None
     trusted: bool = False
-    seal: bool = True
     rate: int | None = None
+    rate_file: str | None = None
     stall_s: float = 120.0
     tries: int = 6
     pause_s: float = 2.0
@@ -83,7 +82,7 @@ def script_of(job: FetchJob) -> str:
 work={quote(work)}
 mkdir -p -- "$work/bin/programs"
 chmod 0700 -- "$work"
-{_laid_down()}base64 -d >"$work/spec.json" <<'END'
+{laid_down()}base64 -d >"$work/spec.json" <<'END'
 {base64.encodebytes(job.spec.encode()).decode()}END
 cd -- "$work/bin"
 {words}
@@ -91,7 +90,7 @@ cd -- "$work/bin"
 
 
 @cache
-def _laid_down() -> str:
+def laid_down() -> str:
     return "".join(
         f"base64 -d >\"$work/bin/programs/{file.name}\" <<'END'\n{base64.encodebytes(file.read_bytes()).decode()}END\n"
         for file in sorted(PROGRAMS.glob("*.py"))

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from .ended import say
+from .ended import say_progress
 from .folder import Folder
 
 TOLD_EVERY_S = 2.0
@@ -86,7 +86,7 @@ class Download:
                     last, moved = size, now
                 if now - told > TOLD_EVERY_S:
                     told = now
-                    say(f"progress {size} {total} 0 fetching")
+                    say_progress(folder.work, size, total, 0, "fetching")
                 folder.refuse_cancelled()
                 if now - moved > stall_s:
                     return False

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
+from pathlib import Path
 
 
 class Ended(Exception):
@@ -12,6 +14,15 @@ class Ended(Exception):
         super().__init__(f"{name} {seen}")
         self.name = name
         self.seen = " ".join(str(seen).split())[:300]
+
+
+def say_progress(work: Path, there: int, total: int, verified: int, word: str) -> None:
+    """How far it is: for who follows, and in a file for who asks."""
+    line = f"progress {there} {total} {verified} {word}"
+    say(line)
+    with contextlib.suppress(OSError):
+        (work / "told.new").write_text(f"{line}\n", encoding="utf-8")
+        (work / "told.new").replace(work / "told")
 
 
 def say(text: str) -> None:

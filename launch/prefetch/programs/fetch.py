@@ -23,6 +23,8 @@ from .folder import CANCEL, FULL, Folder, write
 from .verify import faults
 
 OFTEN = 3
+LEAST_TO_TELL = 50_000_000
+"""Bytes."""
 LONGEST_PAUSE_S = 60.0
 
 
@@ -102,6 +104,8 @@ def link(spec: dict[str, Any], folder: Folder, mine: Sequence[str]) -> None:
 
 def verified(folder: Folder, mine: Sequence[str]) -> None:
     """Everything is here and right. Raises `Ended`; what is wrong is thrown away, what is right is kept."""
+    for path in mine:
+        folder.take_part(path)
     wrong = faults(folder, mine)
     for path in wrong:
         folder.forget(path)
@@ -122,14 +126,23 @@ def _locked(folder: Folder) -> IO[str]:
 def work(spec: dict[str, Any]) -> None:
     folder = Folder(spec["folder"], spec["manifest"])
     mine = list(folder.files) if spec["mine"] is None else spec["mine"]
+    began, before = time.monotonic(), folder.there(mine)
     with _locked(folder):
         (folder.work / CANCEL).unlink(missing_ok=True)
         if not all(folder.is_verified(path) for path in mine):
+            folder.keep()
             folder.unsealed()
         {"link": link, "none": lambda _, *rest: verified(*rest)}.get(spec["origin"], fetch)(spec, folder, mine)
-        if spec["seal"]:
+        if all(folder.is_verified(path) for path in folder.files):
             folder.seal()
         write(folder.work / "done", spec["run"])
+        _keep_rate(spec, folder.there(mine) - before, time.monotonic() - began)
+
+
+def _keep_rate(spec: dict[str, Any], size: int, seconds: float) -> None:
+    """What came from outside, and how fast: the next plan says by it how long it will take."""
+    if spec["rate_file"] and size > LEAST_TO_TELL and seconds > 1:
+        write(Path(spec["rate_file"]), f"{size / seconds:.0f}\n")
 
 
 def main() -> None:

@@ -38,11 +38,26 @@ class Folder:
         self.verified = self._kept()
 
     def _kept(self) -> dict[str, tuple[int, int, str]]:
+        """What this program has read, and what the folder's own manifest lists: it was written behind all of them."""
+        return {path: one for path, one in {**self._sealed(), **self._read()}.items() if path in self.files}
+
+    def _read(self) -> dict[str, tuple[int, int, str]]:
         try:
             told = json.loads((self.root / VERIFIED).read_text(encoding="utf-8"))
-            return {path: (int(a), int(b), str(c)) for path, (a, b, c) in told.items() if path in self.files}
+            return {path: (int(a), int(b), str(c)) for path, (a, b, c) in told.items()}
         except (OSError, ValueError, AttributeError, TypeError):
             return {}
+
+    def _sealed(self) -> dict[str, tuple[int, int, str]]:
+        found = {}
+        try:
+            for one in json.loads((self.root / MANIFEST).read_text(encoding="utf-8"))["files"]:
+                told = (self.root / one["path"]).stat()
+                if told.st_size == one["size"]:
+                    found[one["path"]] = (told.st_size, told.st_mtime_ns, str(one["sha256"]))
+        except (OSError, ValueError, KeyError, TypeError):
+            pass  # what cannot be read is read anew, file by file
+        return found
 
     def size_of(self, paths: Iterable[str]) -> int:
         return sum(self.files[path]["size"] for path in paths)
@@ -99,6 +114,12 @@ class Folder:
     def part(self, path: str) -> Path:
         """Where a file lies until it is whole."""
         return self.work / "parts" / path
+
+    def take_part(self, path: str) -> None:
+        """Put a file in its place that came whole as a part."""
+        if _size(self.part(path)) == self.files[path]["size"]:
+            (self.root / path).parent.mkdir(parents=True, exist_ok=True)
+            self.part(path).replace(self.root / path)
 
     def refuse_cancelled(self) -> None:
         """Ask whether it is to end. A file tells it: a signal would not find a process inside of a container."""

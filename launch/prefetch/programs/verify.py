@@ -7,7 +7,7 @@ import os
 import time
 from collections.abc import Sequence
 
-from .ended import Ended, say
+from .ended import Ended, say_progress
 from .folder import Folder
 
 TOLD_EVERY_S = 2.0
@@ -40,7 +40,7 @@ def faults(folder: Folder, paths: Sequence[str]) -> dict[str, str]:
             found.update({jobs[one]: one.result() for one in done if one.result()})
             if time.monotonic() - told > TOLD_EVERY_S:
                 told = time.monotonic()
-                say(f"progress {total} {total} {ticks[0]} verifying")
+                say_progress(folder.work, total, total, ticks[0], "verifying")
             if done and time.monotonic() - kept > KEPT_EVERY_S:
                 kept = time.monotonic()
                 folder.keep()

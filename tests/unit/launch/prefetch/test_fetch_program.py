@@ -45,7 +45,7 @@ def test_everything_comes_and_is_sealed(hub: Hub, folder: Path) -> None:
 
 def test_a_share_is_fetched_alone_and_not_sealed(hub: Hub, folder: Path) -> None:
     manifest = manifest_of(FILES, hub.repos[REPO].main)
-    done = carried_out(job_of(hub, folder, manifest, mine=(SHARD, "config.json"), seal=False))
+    done = carried_out(job_of(hub, folder, manifest, mine=(SHARD, "config.json")))
     assert done.status == 0, done.said
     assert not (folder / ".bringup-manifest.json").exists()
     assert sorted(one.name for one in folder.iterdir() if one.is_file()) == [
