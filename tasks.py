@@ -40,7 +40,9 @@ def verb(
     flags = {**dict.fromkeys(shared, ""), **own}
     run.__name__, run.__doc__ = name, means
     run.__signature__ = _signature(flags, host=host)  # type: ignore[attr-defined]
-    helps = {flag.replace("_", "-"): _help(name, flag.replace("_", "-")) for flag in flags}
+    helps = {
+        flag.strip("_").replace("_", "-"): _help(name, flag.replace("_", "-")) for flag in flags
+    }  # from_: a word of Python
     made: Task[Any] = task(
         positional=["host"] if host else [],
         auto_shortflags=False,
@@ -215,6 +217,31 @@ VERBS = (
         ("hosts", "inventory"),
         replace=False,
         yes=False,
+    ),
+    verb(
+        "weights.list",
+        "Weights on hosts: which model and commit, how large, when verified, and which deployments need them.",
+        hosts="all",
+        inventory="",
+        json=False,
+    ),
+    verb(
+        "weights.verify",
+        "Are the weights on hosts still as their manifests list them? Exit 4 when not.",
+        hosts="all",
+        inventory="",
+        model="",
+        digests=False,
+        json=False,
+    ),
+    verb(
+        "weights.gc",
+        "Weights that no stored generation needs: shows them; removes them with --yes.",
+        hosts="all",
+        inventory="",
+        yes=False,
+        dry_run=False,
+        json=False,
     ),
     verb("recipes.list", "The recipes, with their variants and hardware.", ("recipes",), json=False),
     verb(
