@@ -120,6 +120,8 @@ def _container(head: Engine, containers: Mapping[str, ContainerRun], decision: D
         compressed_bytes=found.compressed_bytes if found else None,
         arguments=tuple(arguments(run, decision.commands[0], name)),
         stop_timeout_s=run.stop_timeout_s,
+        started_by=head.image.name if found else None,
+        engine=head.image.runtime,
     )
 
 

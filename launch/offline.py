@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from inventory.errors import CheckFailed
 from inventory.facts.base import is_known
 from launch.requirements import Download
+from launch.sources import WHEELHOUSE
 from playbooks.cargo import Cargo, CargoFile
 from playbooks.environments import UV_LOCK, EnvironmentDefinition
 from playbooks.layout import Layout
@@ -124,7 +125,7 @@ def with_wheelhouse(engine: Engine, cargo: Cargo, target: Target) -> Engine:
     return replace(
         engine,
         steps=tuple(steps),
-        downloads=(*engine.downloads, Download("wheelhouse", cargo.folder, cargo.size, present=False)),
+        downloads=(*engine.downloads, Download(WHEELHOUSE, cargo.folder, cargo.size, present=False)),
     )
 
 

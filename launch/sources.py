@@ -11,9 +11,12 @@ from inventory.facts.names import parse_proxies
 
 if TYPE_CHECKING:
     from inventory.schema import Host
+    from inventory.secret import Url
     from launch.requirements import Download
     from playbooks.requirements import Requirements
 
+WHEELHOUSE = "wheelhouse"
+"""The purpose of what the control machine gives a host in place of an index."""
 LOGIN = re.compile(r"(?<=://)[^/@]*@")
 
 
@@ -29,20 +32,30 @@ def with_sources(
     """
     by_name = {host.name: host for host in hosts}
     told = tuple(
-        replace(one, fetches_from=tuple(mirrors(by_name[one.host])), proxy=proxy(by_name[one.host]))
-        if any(not part.present for part in downloads[one.host])
-        else one
+        replace(one, fetches_from=urls, proxy=proxy(by_name[one.host])) if urls else one
         for one in needs.hosts
+        for urls in (tuple(fetched_from(by_name[one.host], downloads[one.host])),)
     )
     lines = "\n".join(f"{name}={value}" for name, value in environ.items())
     return replace(needs, hosts=told, control_env=parse_proxies(lines))
 
 
-def mirrors(host: Host) -> Iterator[str]:
-    """Without names and passwords: whoever asks for them is there."""
-    for url in (host.mirrors.pypi, host.mirrors.torch, host.mirrors.hub):
-        if url is not None:
-            yield LOGIN.sub("", url.reveal())
+def fetched_from(host: Host, downloads: Sequence[Download]) -> Iterator[str]:
+    """Without names and passwords: whoever asks for them is there.
+
+    A host without a way out is given everything; one that is given its wheels asks no index of packages.
+    """
+    missing = {one.purpose for one in downloads if not one.present}
+    if host.internet is False:
+        return
+    if "environment" in missing and WHEELHOUSE not in missing:
+        yield from _shown(host.mirrors.pypi, host.mirrors.torch)
+    if "weights" in missing:
+        yield from _shown(host.mirrors.hub)
+
+
+def _shown(*urls: Url | None) -> Iterator[str]:
+    return (LOGIN.sub("", url.reveal()) for url in urls if url is not None)
 
 
 def proxy(host: Host) -> str | None:

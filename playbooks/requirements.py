@@ -62,7 +62,10 @@ class ExpectedWeights:
 
 @dataclass(frozen=True, slots=True)
 class Container:
-    """The image and how it is run. `arguments`: the words between `docker run` and the image."""
+    """The image and how it is run. `arguments`: the words between `docker run` and the image.
+
+    `started_by`: the name by which ranks start it, once the plan has put it on the host. `engine`: docker or podman.
+    """
 
     image: str | None = None
     digest: str | None = None
@@ -71,6 +74,8 @@ class Container:
     compressed_bytes: int | None = None
     arguments: tuple[str, ...] | None = None
     stop_timeout_s: int | None = None
+    started_by: str | None = None
+    engine: str = "docker"
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,12 +37,13 @@ def script(host: HostRequirements, needs: Requirements) -> str | Finding:
     container = needs.container
     if container is None or container.image is None or container.arguments is None or not host.gpus:
         return skip(ID, host.host, "the plan runs no container with GPUs here")
-    image = container.image + (f"@{container.digest}" if container.digest else "")
+    image = container.started_by or container.image + (f"@{container.digest}" if container.digest else "")
+    engine = container.engine
     words = ["--rm", "--pull", "never", *kept(container.arguments), "--entrypoint", "/bin/sh", image, "-c", _DEVICES]
     return (
-        "command -v docker >/dev/null || { echo no-tool docker; exit 0; }\n"
-        f"docker image inspect {quote_all([image])} >/dev/null 2>&1 || {{ echo absent; exit 0; }}\n"
-        f"docker run {quote_all(words)} </dev/null\n"
+        f"command -v {engine} >/dev/null || {{ echo no-tool {engine}; exit 0; }}\n"
+        f"{engine} image inspect {quote_all([image])} >/dev/null 2>&1 || {{ echo absent; exit 0; }}\n"
+        f"{engine} run {quote_all(words)} </dev/null\n"
     )
 
 
@@ -65,7 +66,7 @@ def judge(said: Maybe[Said], host: HostRequirements, _needs: Requirements) -> Fi
     required = f"a container that sees {len(host.gpus)} GPUs"
     remedy = f"{ON_HOST}install the vendor's container toolkit, sudo nvidia-ctk runtime configure, restart docker"
     if isinstance(said, Unknown) or said.value("no-tool"):
-        observed = str(said) if isinstance(said, Unknown) else "there is no docker"
+        observed = str(said) if isinstance(said, Unknown) else f"there is no {said.value('no-tool')}"
         return Finding(ID, Status.UNKNOWN, host.host, observed, required, remedy)
     if said.out.strip() == "absent":
         return skip(ID, host.host, "the image is not there yet")

@@ -1,13 +1,17 @@
 from __future__ import annotations
 
+import pytest
+
 from inventory.schema import Host, Mirrors
 from inventory.secret import Url
 from launch.requirements import Download
-from launch.sources import with_sources
+from launch.sources import WHEELHOUSE, fetched_from, with_sources
 from playbooks.requirements import Requirements
 from tests.unit.playbooks.checks.gang import gang_needs
 
 MISSING = Download("weights", "/w", 10, present=False)
+ENVIRONMENT = Download("environment", "/e", 10, present=False)
+WHEELS = Download(WHEELHOUSE, "/h", 10, present=False)
 PRESENT = Download("weights", "/w", 10, present=True)
 
 
@@ -25,9 +29,29 @@ def told(**environ: str) -> Requirements:
 
 def test_who_downloads_is_told_from_where_without_passwords() -> None:
     first, second = told().hosts
-    assert first.fetches_from == ("https://mirror.example/simple", "https://hub.example")
+    assert first.fetches_from == ("https://hub.example",)
     assert first.proxy == "http://proxy.example:3128"
     assert (second.fetches_from, second.proxy) == ((), None)
+
+
+@pytest.mark.parametrize(
+    ("internet", "downloads", "asked"),
+    [
+        (None, [MISSING, ENVIRONMENT], ["https://mirror.example/simple", "https://hub.example"]),
+        (True, [ENVIRONMENT], ["https://mirror.example/simple"]),
+        (None, [MISSING, ENVIRONMENT, WHEELS], ["https://hub.example"]),
+        (False, [MISSING, ENVIRONMENT, WHEELS], []),
+        (False, [MISSING, ENVIRONMENT], []),
+        (None, [PRESENT], []),
+    ],
+)
+def test_what_a_host_is_given_it_fetches_nowhere(
+    internet: bool | None,  # noqa: FBT001
+    downloads: list[Download],
+    asked: list[str],
+) -> None:
+    host = hosts()[0].model_copy(update={"internet": internet})
+    assert list(fetched_from(host, downloads)) == asked
 
 
 def test_of_this_machine_only_proxies_are_told() -> None:

@@ -224,6 +224,17 @@ def test_the_container_is_tried_with_what_decides_alone() -> None:
     assert isinstance(rt_docker_gpu.script(tray_needs(), NEEDS), Finding)
 
 
+def test_an_image_that_the_plan_has_put_there_is_tried_by_the_name_that_ranks_use() -> None:
+    container = Container(
+        image="reg/v", digest="sha256:1", arguments=(), started_by="bringup/v:0123456789ab", engine="podman"
+    )
+    script = rt_docker_gpu.script(tray_needs(), replace(NEEDS, container=container))
+    assert isinstance(script, str)
+    assert "podman image inspect bringup/v:0123456789ab " in script
+    assert "podman run --rm --pull never --entrypoint /bin/sh bringup/v:0123456789ab -c" in script
+    assert "reg/v" not in script
+
+
 @pytest.mark.parametrize(
     ("said", "status", "words"),
     [
