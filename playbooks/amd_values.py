@@ -26,6 +26,8 @@ ARCHITECTURES = {
     **dict.fromkeys(("75a0", "75a3"), "gfx950"),
 }
 
+MACHINES = frozenset({"x86_64", "aarch64"})
+
 
 def suite(at: Situation) -> Maybe[str]:
     """The suite of AMD's driver for this system."""
@@ -66,7 +68,7 @@ def rpm_version(kernel: Maybe[str]) -> Maybe[str]:
     if isinstance(kernel, Unknown):
         return kernel
     version, _, machine = kernel.rpartition(".")
-    if not version or "+" in machine:
+    if machine not in MACHINES:
         return Unknown(Why.EMPTY, f"{kernel} is no kernel of the usual flavour")
     return version
 

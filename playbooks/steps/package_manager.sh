@@ -11,7 +11,8 @@ manager() {
   else echo none; fi
 }
 
-outcome() { printf 'outcome\t%s\n' "$*"; exit 1; }
+# On a line of its own: what the manager says need not end with its line.
+outcome() { printf '\noutcome\t%s\n' "$*"; exit 1; }
 
 # Who has the package manager: `NAME (pid N)`, nothing when it is free.
 holder_apt() {
