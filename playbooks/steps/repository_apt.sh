@@ -31,9 +31,12 @@ read_index() {
     -o Acquire::http::Timeout=30 -o Acquire::https::Timeout=30 -o Acquire::Retries=3 >"$said" 2>&1 </dev/null || status=$?
   cat "$said"
   why=$(grep -E '^(E|W|Err):?' "$said" | head -n 3 | tr '\n' ' ')
-  if grep -qE 'NO_PUBKEY|is not signed|BADSIG|EXPKEYSIG|REVKEYSIG|signatures? (was|were) invalid|Sub-process .*(gpgv|sqv)' "$said"; then
+  if grep -qE 'NO_PUBKEY|BADSIG|EXPKEYSIG|REVKEYSIG|signatures? (was|were) invalid|Sub-process .*(gpgv|sqv)' "$said"; then
     outcome repository-signature "$why"
   fi
+  # What does not come is said to be unsigned, too.
+  if grep -q 'Failed to fetch' "$said"; then outcome repository-unreachable "$why"; fi
+  if grep -q 'is not signed' "$said"; then outcome repository-signature "$why"; fi
   if [ "$status" != 0 ]; then
     named_failure "$why"
     outcome repository-unreachable "$why"
