@@ -15,11 +15,10 @@ from launch.unit import environment
 ESTABLISHED = "Tunnel established"
 WAIT_S = 20
 # `members` is the last field that holds urls, and the head its first. Nothing in token or url needs JSON's quotes.
-_CONFIGURE = (
-    """url=$(sed -n 's/^.*"members": \\[{[^}]*"url": "\\([^"]*\\)".*$/\\1/p' "$CREDENTIALS_DIRECTORY/generation") && """
-    """[ -n "$url" ] && printf '{"tunnel_token": "%s", "upstream": "%s"}\\n' """
-    """"$(cat "$CREDENTIALS_DIRECTORY/token")" "$url" >"$RUNTIME_DIRECTORY/tokios.json\""""
-)
+_CONFIGURE = r"""set -e; umask 077; file=$RUNTIME_DIRECTORY/tokios.json
+url=$(sed -n 's/^.*"members": \[{[^}]*"url": "\([^"]*\)".*$/\1/p' "$0"); [ -n "$url" ]
+printf '{"tunnel_token": "%s", "upstream": "%s"}' "$(cat "$1")" "$url" >"$file"
+chown "$(stat -L -c %u:%g "$RUNTIME_DIRECTORY")" "$file" """
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +51,8 @@ class Connector:
 
     @property
     def configure(self) -> str:
-        return _CONFIGURE
+        """One line, as systemd wants it."""
+        return _CONFIGURE.strip().replace("\n", "; ")
 
 
 def unit_text(connector: Connector) -> str:
