@@ -14,6 +14,7 @@ from launch.running.history import History, history_script, read_history
 from launch.smoke import Answer, Endpoint, read_answer, smoke_script
 from launch.supervise import STOP_GRACE_S, keep_script, start_script, stop_script
 from launch.survey import Deployment, Survey, survey, the_one
+from launch.unit import STOP_TIMEOUT_S
 from launch.verdict import MIXED, deploy_again, states
 from launch.watch import Ready, watch
 from launch.watching.pace import pace_of
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 START_DEADLINE_S = 60.0
 SMOKE_DEADLINE_S = 180.0
 KEEP_DEADLINE_S = 20.0
+SWEEP_S = 25.0
+PROCESS_GROUP = "process-group"
 
 
 def find(
@@ -109,7 +112,7 @@ def stop(fleet: Fleet, gang: Generation, report: Report, *, strays: Sequence[str
     def one(transport: Transport) -> Completed:
         state_dir, grace_s = fleet.state_dirs[transport.host], gang.drain_s + STOP_GRACE_S
         script = stop_script(gang.name, gang.ports, state_dir=state_dir, grace_s=grace_s)
-        return transport.run(script, timeout=gang.drain_s + STOP_GRACE_S + 60)
+        return transport.run(script, timeout=_stop_within_s(gang, transport.host))
 
     errors: list[BringupError] = []
     for host, outcome in fleet.each(one, (*gang.hosts, *strays)).items():
@@ -121,6 +124,12 @@ def stop(fleet: Fleet, gang: Generation, report: Report, *, strays: Sequence[str
             ports = ", ".join(map(str, gang.ports))
             report.say(f"{host}: stopped: no unit, no process, no GPU and no shared memory held, ports {ports} free")
     raise_all(errors)
+
+
+def _stop_within_s(gang: Generation, host: str) -> float:
+    """How long the script may take: a unit has a limit of its own, a stray may be one; then comes the sweep."""
+    group = any(one.host == host and one.supervisor == PROCESS_GROUP for one in gang.members)
+    return gang.drain_s + (STOP_GRACE_S if group else STOP_TIMEOUT_S) + SWEEP_S
 
 
 def restart(fleet: Fleet, deployment: Deployment, report: Report, *, timeout_s: float) -> Ready:
