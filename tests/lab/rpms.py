@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from inventory.fleet import Fleet
 from inventory.lab.state import Lab
-from inventory.transport.base import Transport
 from tests.lab.conftest import on
 
 TOOLS = {"rpmbuild": "rpm", "createrepo_c": "createrepo-c", "dnf": "dnf", "gpg": "gpg"}
@@ -37,7 +34,7 @@ class Rpm:
     """`version`: as bringup has it, `epoch:version-release`. `tags`: further lines of the spec (Requires, Conflicts).
 
     `post`: a script that runs behind the installation, by the interpreter that rpm itself has (Lua), so that no other
-    package is needed. `files`: their paths with what they hold.
+    package is needed. `files`: their paths with what they hold. `mark`: name of the file that each has; its own name.
     """
 
     name: str
@@ -45,6 +42,7 @@ class Rpm:
     tags: tuple[str, ...] = ()
     post: str = ""
     files: tuple[tuple[str, str], ...] = ()
+    mark: str = ""
 
 
 def missing_tools() -> list[str]:
@@ -59,37 +57,10 @@ def make_rpms(folder: Path, packages: Sequence[Rpm]) -> None:
     subprocess.run(["createrepo_c", "--quiet", str(folder)], check=True, capture_output=True)
 
 
-def sign_rpms(folder: Path, gnupg: Path) -> bytes:
-    """Sign all packages of `folder` with a key made for it below `gnupg`; the public key."""
-    gnupg.mkdir(mode=0o700)
-    env = {**os.environ, "GNUPGHOME": str(gnupg)}
-    make = ("--passphrase", "", "--quick-generate-key", "made by a test <a@localhost>", "rsa2048", "sign", "never")
-    subprocess.run(["gpg", "--batch", *make], env=env, check=True, capture_output=True)
-    # Debian's rpm looks for a gpg2, which Debian does not have.
-    name = ("--define", "_gpg_name made by a test <a@localhost>", "--define", f"__gpg {shutil.which('gpg')}")
-    rpms = [str(path) for path in sorted(folder.glob("*.rpm"))]
-    subprocess.run(["rpmsign", *name, "--addsign", *rpms], env=env, check=True, capture_output=True)
-    subprocess.run(["createrepo_c", "--quiet", str(folder)], check=True, capture_output=True)
-    key = subprocess.run(["gpg", "--batch", "--armor", "--export"], env=env, check=True, capture_output=True).stdout
-    subprocess.run(["gpgconf", "--kill", "all"], env=env, check=False, capture_output=True)
-    return key
-
-
 def become_rhel(lab: Lab, host: str) -> None:
     """Make a lab host one of RHEL's family, with an empty database of packages and no repository."""
     done = on(lab, host, SETUP)
     assert done.returncode == 0, done.stderr
-
-
-def put_rpms(fleet: Fleet, folder: Path, place: str) -> None:
-    """Give every host the repository as a folder of its own."""
-
-    def send(transport: Transport) -> None:
-        transport.run(f"mkdir -p {place}/repodata", timeout=20)
-        for path in (one for one in folder.rglob("*") if one.is_file()):
-            transport.put(path.read_bytes(), f"{place}/{path.relative_to(folder)}", mode=0o644)
-
-    fleet.each(send)
 
 
 def _build(folder: Path, one: Rpm, root: Path) -> None:
@@ -107,8 +78,7 @@ def _spec(one: Rpm, root: Path) -> str:
     epoch, _, rest = one.version.rpartition(":")
     version, _, release = rest.rpartition("-")
     install = [f"install -D {root}/file-{index} %{{buildroot}}{path}" for index, (path, _) in enumerate(one.files)]
-    # Several versions of an installonly package lie beside each other, so each has a file of its own.
-    mark = f"/usr/share/made-by-a-test/{one.name}" + (f"-{release}" if "installonly" in "".join(one.tags) else "")
+    mark = f"/usr/share/made-by-a-test/{one.mark or one.name}"
     install += [f"install -d %{{buildroot}}{Path(mark).parent}", f"echo '{one.version}' >%{{buildroot}}{mark}"]
     lines = [
         *(f"Name: {one.name}", f"Version: {version}", f"Release: {release}"),

@@ -16,8 +16,9 @@ from playbooks.plan import Change, Step
 from playbooks.repositories.openpgp import read_key
 from playbooks.repositories.source import Source
 from tests.lab.conftest import MakeLab
-from tests.lab.rpms import Rpm, become_rhel, make_rpms, missing_tools, put_rpms, sign_rpms
+from tests.lab.rpms import Rpm, become_rhel, make_rpms, missing_tools
 from tests.lab.test_install_kinds import One
+from tests.lab.vendor import Signer, put_folder
 from tests.unit.playbooks.books.entries import entry, step
 
 pytestmark = [pytest.mark.lab, pytest.mark.xdist_group("lab-install"), pytest.mark.timeout(240)]
@@ -34,8 +35,10 @@ PACKAGES = (
     Rpm("dkms", "3.2.2-1.el9"),
     Rpm("amdgpu-dkms", "1:6.16.6.30200000-2238411.el9", DKMS),
     Rpm("needs-new-dkms", "1.0-1", ("Requires: dkms >= 3.2",)),
-    Rpm("kernel-devel", "5.14.0-570.el9", ("Provides: installonlypkg(kernel)",)),
-    Rpm("kernel-devel", "5.14.0-600.el9", ("Provides: installonlypkg(kernel)",)),
+    *(
+        Rpm("kernel-devel", version, ("Provides: installonlypkg(kernel)",), mark=f"kernel-devel-{version}")
+        for version in ("5.14.0-570.el9", "5.14.0-600.el9")
+    ),
     Rpm("kernel-devel-matched", "5.14.0-600.el9"),
 )
 
@@ -75,7 +78,7 @@ def family(make_lab: MakeLab, tmp_path_factory: pytest.TempPathFactory) -> Itera
     folder = tmp_path_factory.mktemp("made") / "rpms"
     make_rpms(folder, PACKAGES)
     with Fleet(load(lab.inventory).resolve("tray1")) as fleet:
-        put_rpms(fleet, folder, "/srv/rpms")
+        put_folder(fleet, folder, "/srv/rpms")
         one = Family(lab, fleet)
         one.sh("printf '[tests]\\nname=tests\\nbaseurl=file:///srv/rpms\\ngpgcheck=0\\n' >/etc/yum.repos.d/tests.repo")
         yield one
@@ -255,9 +258,11 @@ def key(family: Family, tmp_path_factory: pytest.TempPathFactory) -> bytes:
     folder = tmp_path_factory.mktemp("signed")
     for name in ("forged", "signed"):
         make_rpms(folder / name, SIGNED)
-        key = sign_rpms(folder / name, folder / f"gnupg-{name}")
-        put_rpms(family.fleet, folder / name, f"/srv/{name}")
-    return key
+        signer = Signer(folder / f"gnupg-{name}")
+        signer.sign_rpms(folder / name)
+        signer.close()
+        put_folder(family.fleet, folder / name, f"/srv/{name}")
+    return signer.key
 
 
 def repository(key: bytes, place: str = "/srv/signed", **fields: Any) -> Step:  # noqa: ANN401
