@@ -158,7 +158,11 @@ def start_and_prove(fleet: Fleet, gang: Generation, report: Report, *, timeout_s
 
 
 def stop_failed(fleet: Fleet, gang: Generation, report: Report) -> None:
-    """One failed, all stop: a part of a gang serves nobody and holds its GPUs and ports."""
+    """One failed, all stop: a part of a gang serves nobody and holds its GPUs and ports. Its logs are read before."""
+    from launch.diagnosis.run import tell_first_cause
+
+    with report.phase("Diagnose"):
+        tell_first_cause(fleet, gang, report)
     with report.phase("Stop"):
         try:
             stop(fleet, gang, report)

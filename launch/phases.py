@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from launch.caches.hits import CacheHits
-from launch.first_cause import FirstCause
+from launch.diagnosis.traces import FirstCause
 
 
 class Role(StrEnum):

@@ -15,6 +15,7 @@ import time
 import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -51,6 +52,14 @@ NAME = re.compile(r"[\w][\w.-]{0,100}")
 ZONE = re.compile(r"([+-])(\d\d)(\d\d)")
 
 
+class Depth(StrEnum):
+    """How much is collected: logs and states; facts and checks too; stacks and counters twice, which is a capture."""
+
+    LOGS = "logs"
+    FACTS = "facts"
+    WHOLE = "whole"
+
+
 @dataclass(frozen=True, slots=True)
 class HostTold:
     """What one host sent: its texts by file name, how far its clock is ahead, and its facts."""
@@ -59,7 +68,7 @@ class HostTold:
     ahead_s: float
     utc_offset_s: float
     booted_at: float | None
-    facts: RawAnswer | BringupError
+    facts: RawAnswer | BringupError | None  # None: not asked
 
 
 def capture(
@@ -67,14 +76,14 @@ def capture(
     gang: Generation,
     folder: Path,
     *,
-    deep: bool,
+    depth: Depth,
     unanswered: Mapping[str, BringupError],
     hide: set[str] | None = None,
 ) -> None:
-    """Write a capture at `folder`, which is not there or empty. `deep`: stacks, twice; `hide`: texts to leave out."""
+    """Write a capture at `folder`, which is not there or empty. `hide`: texts to leave out."""
     refuse_taken(folder)
     hosts = [host for host in gang.hosts if host not in unanswered]
-    outcomes = fleet.each(lambda transport: _of_host(transport, fleet, gang, deep=deep), hosts)
+    outcomes = fleet.each(lambda transport: _of_host(transport, fleet, gang, depth), hosts)
     told = {host: one for host, one in outcomes.items() if isinstance(one, HostTold)}
     silent = {**unanswered, **{host: one for host, one in outcomes.items() if isinstance(one, BringupError)}}
     folder.mkdir(parents=True, exist_ok=True)
@@ -91,17 +100,20 @@ def capture(
         "model": gang.recipe,
         "hosts": {host: {**_clock(one), "files": kept[host]} for host, one in told.items()},
         "unanswered": {host: _reason(error) for host, error in silent.items()},
-        "not_checked": list(_not_checked(told, deep=deep)),
+        "not_checked": list(_not_checked(told, depth)),
     }
     (folder / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
 
 
-def _of_host(transport: Transport, fleet: Fleet, gang: Generation, *, deep: bool) -> HostTold:
+def _of_host(transport: Transport, fleet: Fleet, gang: Generation, depth: Depth) -> HostTold:
     ahead = _ahead(transport)
-    try:
-        facts: RawAnswer | BringupError = ask(transport, asked_of(fleet.hosts, transport.host))
-    except BringupError as error:
-        facts = error
+    deep = depth is Depth.WHOLE
+    facts: RawAnswer | BringupError | None = None
+    if depth is not Depth.LOGS:
+        try:
+            facts = ask(transport, asked_of(fleet.hosts, transport.host))
+        except BringupError as error:
+            facts = error
     member = gang.of(transport.host)
     ports = [url.rpartition(":")[2] for url in member.urls]
     script = collect_script(
@@ -168,8 +180,9 @@ def _written(folder: Path, one: HostTold, redactor: Redactor, hide: set[str]) ->
 
 
 def _save_facts(folder: Path, fleet: Fleet, told: Mapping[str, HostTold]) -> None:
-    raw = {host: one.facts for host, one in told.items() if not isinstance(one.facts, BringupError)}
-    errors = {host: one.facts for host, one in told.items() if isinstance(one.facts, BringupError)}
+    asked = {host: one.facts for host, one in told.items() if one.facts is not None}
+    raw = {host: one for host, one in asked.items() if not isinstance(one, BringupError)}
+    errors = {host: one for host, one in asked.items() if isinstance(one, BringupError)}
     if raw:
         hosts = {host: fleet.hosts[host] for host in (*raw, *errors)}
         bundles.save(folder, Answered(hosts=hosts, raw=raw, errors=errors), raw=False)
@@ -194,7 +207,8 @@ def _reason(error: BringupError) -> str:
     return f"{error.message} [{error.id}]"
 
 
-def _not_checked(told: Mapping[str, HostTold], *, deep: bool) -> Iterator[str]:
+def _not_checked(told: Mapping[str, HostTold], depth: Depth) -> Iterator[str]:
+    deep = depth is Depth.WHOLE
     for host, one in told.items():
         if isinstance(one.facts, BringupError):
             yield f"facts and checks of {host}: {one.facts.message}"
@@ -202,5 +216,7 @@ def _not_checked(told: Mapping[str, HostTold], *, deep: bool) -> Iterator[str]:
             yield f"Python stacks on {host}: there is no py-spy in the environment, or no process"
         if deep and not any(name.startswith("nccl_ras") for name in one.files):
             yield f"NCCL's own view on {host}: nothing listens on its port"
+    if depth is Depth.LOGS:
+        yield "facts of the hosts and what checks say of them: `invoke diagnose` asks"
     if not deep:
         yield "stacks and a second look at counters: --capture FOLDER takes them"

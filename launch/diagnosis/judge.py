@@ -167,8 +167,8 @@ def _known(base: Judgement, first: Found, ordered: Sequence[Found], failing: Seq
         answer="known",
         confidence=confidence,
         first=replace(first, confirmed_by=tuple(one.check for one in confirmed)),
-        also=tuple(one for one in rest if one.role in ANSWERS),
-        consequences=tuple(one for one in rest if one.role not in ANSWERS),
+        also=tuple(one for one in rest if one.role is Role.CAUSE),
+        consequences=tuple(one for one in rest if one.role is not Role.CAUSE),
         why=_why(first, rest),
         next_commands=first.fix,
     )

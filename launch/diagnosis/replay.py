@@ -47,32 +47,10 @@ LOGS = (
     *("events*", "*sshd*", "rank*", "vllm*", "*-json.log*", "messages", "syslog*", "pull*"),
 )
 NOT_SEARCHED = (
-    *("plan*", "case.yaml", "inventory*", "manifest*", "state.json", "offsets.tsv", "marker*", "README*", "*env.txt"),
-    *(
-        "environ*",
-        "pip_freeze*",
-        "find_cache*",
-        "ls*",
-        "ssh_config*",
-        "metrics*",
-        "apt_history*",
-        "*.sh",
-        "generation*",
-    ),
-    *(
-        "ps*",
-        "ss_*",
-        "ip_*",
-        "py-spy*",
-        "manifest*",
-        "findmnt*",
-        "df*",
-        "lspci*",
-        "id.txt",
-        "record",
-        "log.1",
-        "gpu_use*",
-    ),
+    *("plan*", "case.yaml", "inventory*", "manifest*", "state.*", "offsets.tsv", "marker*", "README*", "*env.txt"),
+    *("environ*", "pip_freeze*", "find_cache*", "ls*", "ssh_config*", "metrics*", "apt_history*", "*.sh"),
+    *("ps*", "ss_*", "ip_*", "py-spy*", "findmnt*", "df*", "lspci*", "id.txt", "record", "log.1", "gpu_use*"),
+    *("nccl_ras*", "stack_*", "load.txt", "clock.txt", "log_age*", "probe*", "generation*"),
 )
 """Told elsewhere, or of another attempt: no line of these is an error."""
 SHARED_FOLDERS = frozenset({"logs", "log", "kernel", "dmesg", "journal", "ranks", "rendered", "output"})

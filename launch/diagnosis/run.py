@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING
 
 from inventory.errors import BringupError
 from inventory.facts import saved
-from launch.diagnosis import checked, collect, replay
+from launch.diagnosis import checked, collect, replay, show
+from launch.diagnosis.collect import Depth
 from launch.diagnosis.judge import Judgement, judge
 
 if TYPE_CHECKING:
     from inventory.fleet import Fleet
     from launch.diagnosis.capture import Capture
     from launch.generation import Generation
+    from launch.report import Report
 
 
 def from_folder(folder: Path) -> tuple[Capture, Judgement]:
@@ -37,11 +39,27 @@ def from_hosts(
 ) -> tuple[Capture, Judgement]:
     """Ask the hosts and judge. `keep`: the folder of a whole capture, which stays; else nothing is kept."""
     if keep is not None:
-        collect.capture(fleet, gang, keep, deep=True, unanswered=unanswered, hide=hide)
+        collect.capture(fleet, gang, keep, depth=Depth.WHOLE, unanswered=unanswered, hide=hide)
         return from_folder(keep)
     with tempfile.TemporaryDirectory(prefix="bringup-diagnose-") as folder:
-        collect.capture(fleet, gang, Path(folder), deep=False, unanswered=unanswered, hide=hide)
+        collect.capture(fleet, gang, Path(folder), depth=Depth.FACTS, unanswered=unanswered, hide=hide)
         return from_folder(Path(folder))
+
+
+def tell_first_cause(fleet: Fleet, gang: Generation, report: Report) -> None:
+    """Say what failed first, by the logs of all hosts as they are now; what they are lost with comes afterwards.
+
+    What cannot be read is said, and hides nothing of the failure itself.
+    """
+    try:
+        with tempfile.TemporaryDirectory(prefix="bringup-diagnose-") as folder:
+            collect.capture(fleet, gang, Path(folder), depth=Depth.LOGS, unanswered={})
+            capture, judged = from_folder(Path(folder))
+    except (BringupError, OSError) as error:
+        report.say(f"the logs could not be read: {error}", style="yellow")
+        return
+    silent = [f"{host} did not answer: {why}" for host, why in capture.unanswered.items()]
+    report.say(show.brief(judged, silent), style="red")
 
 
 def _with_findings(capture: Capture, folder: Path) -> Capture:

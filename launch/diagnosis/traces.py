@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from launch.diagnosis.lines import Line
-from launch.diagnosis.table import Role, failures
 
 # A process that says one of these does not come back.
 FATAL = re.compile(
@@ -37,6 +36,8 @@ TAKEN_LIGHTLY = frozenset({"DEBUG", "INFO", "WARNING"})
 @cache
 def consequence() -> re.Pattern[str]:
     """What says only that another process failed."""
+    from launch.diagnosis.table import Role, failures  # not at import: reading a log needs no table
+
     roles = {Role.WRAPPER, Role.CONSEQUENCE}
     told = [pattern.pattern for one in failures() if one.role in roles for _, pattern in one.searches]
     return re.compile("|".join(f"(?:{_unnamed(one)})" for one in (ENDED.pattern, *told)))

@@ -63,11 +63,12 @@ supervised() {
 }
 
 of_the_host() {
-    { as_reader timeout 10 journalctl -k -b --no-pager -o short-iso-precise -n 4000 --since "$co_since" 2>/dev/null ||
-        as_reader timeout 10 dmesg 2>/dev/null; } | tail -c 1048576 >"$co_dir/kernel.txt"
-    [ -s "$co_dir/kernel.txt" ] || as_reader timeout 10 dmesg >"$co_dir/kernel.txt" 2>"$co_dir/kernel.fault"
-    [ ! -s "$co_dir/kernel.fault" ] || [ -s "$co_dir/kernel.txt" ] || rm -f "$co_dir/kernel.txt"
-    rm -f "$co_dir/kernel.fault"
+    as_reader timeout 10 journalctl -k -b --no-pager -q -o short-iso-precise -n 4000 --since "$co_since" 2>/dev/null |
+        tail -c 1048576 >"$co_dir/kernel.txt"
+    if [ ! -s "$co_dir/kernel.txt" ]; then  # no journal: the kernel's own buffer, where it may be read
+        as_reader timeout 10 dmesg 2>/dev/null | tail -c 1048576 >"$co_dir/kernel.txt"
+        [ -s "$co_dir/kernel.txt" ] || as_reader timeout 10 dmesg >/dev/null 2>&1 || rm -f "$co_dir/kernel.txt"
+    fi
     timeout 10 ps -eo pid,ppid,user,stat,etimes,pcpu,rss,wchan:20,args 2>/dev/null | cut -c 1-300 >"$co_dir/ps.txt"
     timeout 10 ss -tanp >"$co_dir/ss_-tanp.txt" 2>/dev/null || rm -f "$co_dir/ss_-tanp.txt"
     { timeout 5 ip -br addr && timeout 5 ip route; } >"$co_dir/ip_addr.txt" 2>/dev/null || :
