@@ -65,7 +65,7 @@ VERBS = (
     verb(
         "deploy",
         "Probe, check, plan, install, launch and prove a model on hosts; typed again, it changes nothing.",
-        (*CHOICE, *SETTINGS, *DECISIONS, "timeout", "image_digest", "image_archive"),
+        (*CHOICE, *SETTINGS, *DECISIONS, "timeout", "image_digest", "image_archive", "hooks"),
         rollback_on_failure=False,
         dry_run=False,
         json=False,

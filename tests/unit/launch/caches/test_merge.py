@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from launch.caches.merge import CacheFile, CacheSet, lacking, merged, rank_of, read_listing
@@ -134,6 +134,7 @@ listings = st.fixed_dictionaries(
 )
 
 
+@settings(deadline=None)
 @given(listings)
 def test_all_ranks_or_none_and_every_host_ends_with_the_same_ranks(listed: dict[str, list[CacheFile]]) -> None:
     owners = {(0, dp): "tray1" if dp < 2 else "tray2" for dp in range(4)}
