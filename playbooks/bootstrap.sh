@@ -8,7 +8,8 @@ cd "$(dirname -- "$0")/.."
 
 # Commands that the tests need, and the Debian package of each.
 TEST_TOOLS='ssh:openssh-client sshd:openssh-server ip:iproute2 mount:mount nft:nftables unshare:util-linux
-shellcheck:shellcheck busybox:busybox numactl:numactl ps:procps systemctl:systemd'
+shellcheck:shellcheck busybox:busybox numactl:numactl ps:procps systemctl:systemd gpg:gpg
+dnf:dnf dnf:dnf-plugins-core createrepo_c:createrepo-c rpmbuild:rpm'
 
 say() { printf 'bootstrap: %s\n' "$*" >&2; }
 

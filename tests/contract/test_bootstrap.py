@@ -11,7 +11,10 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 ALWAYS = ("dirname", "mkdir", "tr")
-TOOLS = ("ssh", "sshd", "ip", "mount", "nft", "unshare", "shellcheck", "busybox", "numactl", "ps", "systemctl")
+TOOLS = (
+    *("ssh", "sshd", "ip", "mount", "nft", "unshare", "shellcheck", "busybox", "numactl", "ps", "systemctl"),
+    *("gpg", "dnf", "createrepo_c", "rpmbuild"),
+)
 PYTHON_OLD = "exit 1"
 PYTHON = 'case $* in *sys.executable*) echo "$0" ;; *ensurepip*) exit "${NO_VENV:-0}" ;; *) exit 1 ;; esac'
 

@@ -14,6 +14,8 @@ from tests.lab.conftest import on
 TOOLS = {"rpmbuild": "rpm", "createrepo_c": "createrepo-c", "dnf": "dnf", "gpg": "gpg"}
 """Commands, and the Debian package of each."""
 
+VERSIONLOCK = Path("/etc/dnf/plugins/versionlock.conf")
+
 # What a system of RHEL's family says of itself. Debian's rpm keeps a database in root's home, and its dnf has no
 # folder for repositories; programs of Debian's family would be taken for it.
 SETUP = """
@@ -46,7 +48,8 @@ class Rpm:
 
 
 def missing_tools() -> list[str]:
-    return [package for tool, package in TOOLS.items() if shutil.which(tool) is None]
+    missing = [package for tool, package in TOOLS.items() if shutil.which(tool) is None]
+    return missing if VERSIONLOCK.is_file() else [*missing, "dnf-plugins-core"]
 
 
 def make_rpms(folder: Path, packages: Sequence[Rpm]) -> None:
