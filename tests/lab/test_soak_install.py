@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.lab, pytest.mark.timeout(400)]
 def test_a_run_that_is_struck_converges_and_never_calls_half_done_done(machine_carries_labs: None) -> None:  # noqa: ARG001
     if real_uv() is None:
         pytest.skip("uv is not here as a program")
-    done = soak(len(BLOWS), seed=11)
+    done = soak(7, seed=11)
     assert not done.half_done, "\n".join(done.half_done)
     assert not done.not_converged, "\n".join(done.not_converged)
-    assert done.struck.total() == len(BLOWS), done.report()
+    assert set(done.struck) == set(BLOWS), done.report()

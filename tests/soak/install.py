@@ -4,8 +4,8 @@ called done.
     sudo .venv/bin/python -m tests.soak.install --rounds 200
 
 Two lab hosts. A round: begin anew, start the run, strike it (its process killed, sshd's sessions killed, the power cut,
-the disk full), put that right, type the same command again. After every run that says done all is looked at by other
-means than bringup's. Rounds in which the run had ended before the blow do not count.
+the disk full), put that right, strike the next run, up to four times; then type the same command again. After every run
+that says done all is looked at by other means than bringup's. Blows that come too late do not count.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from tests.unit.playbooks.wheel import make_uv_wheel, make_wheel, real_uv
 ROOT = Path(__file__).resolve().parents[2]
 ENGINE = "import helper\ndef main():\n    print(helper.VERSION)\n"
 BIG = "0123456789abcdef" * 4096  # 64 kB: a file that a full disk can cut off
+BLOWS_AT_MOST = 4
 LINES = 12
 """Of which a run says at most so many."""
 
@@ -90,38 +91,44 @@ class Soak:
             start_new_session=True,
         )
 
-    def round(self, kind: str) -> bool:
-        """Whether the blow came while the run still went on."""
+    def round(self, kind: str) -> None:
+        """Up to `BLOWS_AT_MOST` blows of a kind, each upon what the one before has left; then the same command."""
         host = self.chance.choice([one.name for one in self.lab.hosts])
         self.begin(kind, host)
         try:
-            with self.started() as run:
-                hit = moment(self.chance, run, LINES)
-                heal = BLOWS[kind](Struck(self.lab, host, run)) if hit else lambda: None
-                _, said = run.communicate(timeout=240)
-            heal()
-            return hit and self.judged(kind, run.returncode, said)
+            said = [self.blow(kind, host) for _ in range(self.chance.randint(1, BLOWS_AT_MOST))]
+            self.converges(f"{self.struck.total()} blows, {kind} on {host}", said)
         finally:
             if kind == "disk":
                 after_full(self.lab, host)
 
-    def judged(self, kind: str, code: int, said: str) -> bool:
-        self.struck[kind] += 1
-        self.said[f"{kind}: exit {code}"] += 1
-        where = f"round {self.struck.total()}, {kind}"
-        if code == 0:
-            self.look(where, f"the run that was struck said done\n{said}")
+    def blow(self, kind: str, host: str) -> str:
+        with self.started() as run:
+            hit = moment(self.chance, run, LINES)
+            heal = BLOWS[kind](Struck(self.lab, host, run)) if hit else lambda: None
+            _, said = run.communicate(timeout=240)
+        heal()
+        if not hit:
+            self.missed += 1
+        else:
+            self.struck[kind] += 1
+            self.said[f"{kind}: exit {run.returncode}"] += 1
+        if run.returncode == 0:
+            self.look(f"{self.struck.total()} blows, {kind} on {host}", f"the run that was struck said done\n{said}")
+        return said
+
+    def converges(self, where: str, said: Sequence[str]) -> None:
         with self.started() as again:
             _, told = again.communicate(timeout=300)
         if again.returncode != 0:
-            self.not_converged.append(f"{where}: exit {again.returncode}\n--- struck\n{said}\n--- again\n{told}")
-            return True
+            struck = "\n--- struck\n".join(said)
+            self.not_converged.append(f"{where}: exit {again.returncode}\n--- struck\n{struck}\n--- again\n{told}")
+            return
         self.look(where, told)
         with self.started() as third:
             _, told = third.communicate(timeout=120)
         if third.returncode != 0 or "nothing to change" not in told:
             self.not_converged.append(f"{where}: a further run: exit {third.returncode}\n{told}")
-        return True
 
     def look(self, where: str, said: str) -> None:
         for one in self.lab.hosts:
@@ -166,7 +173,7 @@ def make_wheels(folder: Path, uv: Path) -> None:
 
 
 def soak(rounds: int, seed: int, kinds: Sequence[str] = tuple(BLOWS)) -> Soak:
-    """So many blows, each kind in turn. Needs root and uv."""
+    """At least so many blows, each kind in turn. Needs root and uv."""
     uv = real_uv()
     assert uv is not None, "uv is not here as a program"
     name = f"soak-{os.getpid()}"
@@ -179,9 +186,8 @@ def soak(rounds: int, seed: int, kinds: Sequence[str] = tuple(BLOWS)) -> Soak:
             for number in range(rounds * 3):
                 if made.struck.total() >= rounds:
                     break
-                if not made.round(kinds[number % len(kinds)]):
-                    made.missed += 1
-                if number % 20 == 19:
+                made.round(kinds[number % len(kinds)])
+                if number % 5 == 4:
                     sys.stderr.write(f"{time.monotonic() - began:.0f} s: {made.report()}")
             return made
     finally:
