@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from inventory import grouping, names, ranges
@@ -28,7 +28,7 @@ def build(document: Document, source: Path | None) -> Inventory:
     reader.read_hosts(file.hosts or {})
     reader.read_groups()
     raise_all(reader.errors)
-    return reader.inventory(file.defaults or Settings(), source)
+    return replace(reader.inventory(file.defaults or Settings(), source), hooks=file.hooks or {})
 
 
 @dataclass(slots=True)

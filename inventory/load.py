@@ -23,7 +23,7 @@ VARIABLE: Final = "BRINGUP_INVENTORY"
 DEFAULT: Final = Path("inventory/hosts.yaml")
 
 _YAML_START = re.compile(r"---|\w[\w.-]* *:(?: +#.*)?")
-_OWN_KEYS = frozenset({"defaults", "hosts", "groups"})
+_OWN_KEYS = frozenset({"defaults", "hosts", "groups", "hooks"})
 
 
 def load(path: Path | None = None, environment: Mapping[str, str] = os.environ) -> Inventory:

@@ -130,12 +130,21 @@ class GroupEntry(Strict):
     vars: Settings = Settings()
 
 
+class Hook(Strict):
+    """A command that may follow a deploy. `run`: a program and its words; `always`: without being named too."""
+
+    run: tuple[str, ...] = Field(min_length=1)
+    always: bool = False
+    deadline_s: float = Field(default=300.0, gt=0)
+
+
 class InventoryFile(Strict):
     """`hosts.yaml` as it is written."""
 
     defaults: Settings | None = None
     hosts: dict[str, HostEntry | None] | None = None
     groups: dict[HostName, GroupEntry | None] | None = None
+    hooks: dict[HostName, Hook] | None = None
 
 
 def _address_of(data: dict[str, Any]) -> str:
@@ -207,6 +216,7 @@ class Inventory:
     warnings: tuple[str, ...] = ()
     refused: dict[str, BringupError] = field(default_factory=dict)
     mentions: Callable[[str], bool] = _nobody_asks_ssh
+    hooks: dict[str, Hook] = field(default_factory=dict)
 
     def resolve(self, selection: str) -> tuple[Host, ...]:
         """The hosts that `selection` names (see `inventory.select`), each once and in its order.

@@ -12,7 +12,7 @@ CHOICE = (
 
 SETTINGS = (
     *("profile", "kv_cache_dtype", "quantization", "prefix_hash", "scheduling", "pinning"),
-    *("lora", "max_lora_rank", "lora_loading", "api_key", "media_domains", "trust_remote_code"),
+    *("lora", "max_lora_rank", "lora_loading", "kv_memory", "api_key", "media_domains", "trust_remote_code"),
 )
 """Flags of every verb that decides how it serves."""
 
@@ -122,6 +122,7 @@ HELP = {
     "lora": "adapters, separated by commas: name=/folder/on/the/hosts",
     "max-lora-rank": "highest rank of an adapter: 1, 8, 16 (default), 32, 64, 128, 256, 320 or 512",
     "lora-loading": "static (default), or dynamic: adapters may be loaded while it serves, with one API server",
+    "kv-memory": "measured: give each GPU the KV cache that an identical start printed, and profile none; default: no",
     "api-key": "key that clients must send: a file that holds it, or generate; default: none is asked for",
     "media-domains": "hosts that images and videos may be fetched from, separated by commas; default: all",
     "trust-remote-code": "yes or no: whether Python of the model's repository runs; default: as the recipe says",

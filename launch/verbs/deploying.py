@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from inventory.errors import ExitCode
 from inventory.fleet import Fleet
+from launch import request
 from launch.report import Report, print_json
 from launch.verbs import arguments
 
@@ -22,9 +23,11 @@ def deploy(
     **flags: str,
 ) -> ExitCode:
     from launch import deploy as run
+    from launch.serving import hooks
 
     wanted = replace(arguments.launch_request(model, **flags), rollback_on_failure=rollback_on_failure)
-    chosen = arguments.chosen_hosts(hosts, inventory)
+    listed = arguments.inventory_of(inventory)
+    chosen, following = arguments.selected(listed, hosts), hooks.chosen(listed.hooks, request.names(flags.pop("hooks")))
     found = arguments.recipe(recipes, wanted.model)
     report = Report(quiet=json)
     with Fleet(chosen) as fleet:
@@ -40,6 +43,7 @@ def deploy(
             return replace(run.prepare(found, wanted, fleet, report), told=told)
 
         run.carry_out(replace(prepared, told=told), fleet, report, again)
+        hooks.run(following, prepared.assembly.gang, report)
         if json:
             print_json("serving", prepared.assembly.gang, line=True)
     return ExitCode.DONE
