@@ -8,10 +8,12 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from launch.build import HostLaunch, generation_of, launch_steps, runner_of, stage_steps
+from launch.caches.kv_memory import gpu_names
 from launch.container import arguments
 from launch.image_engine import Talks, run_for
 from launch.memory.of_recipe import of_decision
 from launch.plan_parts import head_of, talks_mnnvl, talks_rdma
+from launch.proving.environment import proved
 from launch.requirements import requirements
 from launch.sources import with_sources
 from playbooks.layout import Layout
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
 class Assembly:
     """`steps` are provision, prefetch and stage of each host; `launch` is what stops, switches and starts it.
 
-    `forecast`: of the memory of each GPU; None: nothing is known of the architecture.
+    `forecast`: of the memory of each GPU; None: nothing is known of the architecture. `gpu_names`: by host.
     """
 
     decision: Decision
@@ -42,6 +44,7 @@ class Assembly:
     steps: Mapping[str, tuple[Step, ...]]
     launch: Mapping[str, HostLaunch]
     forecast: Forecast | None = None
+    gpu_names: Mapping[str, str] = MappingProxyType({})
 
     def all_steps(self, host: str) -> tuple[Step, ...]:
         launch = self.launch[host]
@@ -77,9 +80,11 @@ def assemble(
     steps, launch = {}, {}
     for command in decision.commands:
         runner, layout, container = runners[command.host], layouts[command.host], containers.get(command.host)
-        steps[command.host] = (*engines[command.host].steps, *stage_steps(command, gang, runner, layout, container))
+        made = proved(engines[command.host], layout, needs.of(command.host), facts[command.host])
+        steps[command.host] = (*made, *stage_steps(command, gang, runner, layout, container))
         launch[command.host] = launch_steps(command, gang, runner, layout, container)
-    return Assembly(decision, gang, needs, steps, launch, forecast)
+    names = {command.host: gpu_names(facts[command.host]) for command in decision.commands}
+    return Assembly(decision, gang, needs, steps, launch, forecast, names)
 
 
 def _containers(

@@ -58,8 +58,8 @@ if TYPE_CHECKING:
 
 
 URGENT_TRIALS = frozenset(name for name, trial in ACTIVE.items() if trial.PRIORITY is Priority.P0)
-AFTER_INSTALLATION = frozenset({"rt.import_smoke", "rt.docker_gpu"})
-"""Trials of what the plan itself installs: tried once more when it is there."""
+AFTER_INSTALLATION = frozenset({"rt.docker_gpu"})
+"""Trials of what the plan itself installs: tried once more when it is there. (Environments prove themselves.)"""
 
 
 @dataclass(frozen=True, slots=True)

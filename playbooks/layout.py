@@ -12,6 +12,11 @@ class Layout:
     def environment(self, digest: str) -> str:
         return f"{self.state_dir}/envs/{digest}"
 
+    @property
+    def proofs(self) -> str:
+        """What was found in environments when they were proved."""
+        return f"{self.state_dir}/proofs"
+
     def tool(self, digest: str) -> str:
         """An environment that is no engine's: what fetches weights."""
         return f"{self.state_dir}/tools/envs/{digest}"

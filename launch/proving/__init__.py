@@ -1,0 +1,1 @@
+"""What was installed is proved before it is called installed."""
