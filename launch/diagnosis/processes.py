@@ -1,4 +1,4 @@
-"""Processes, GPU owners and listeners in the outputs of ps, nvidia-smi and ss, with whichever columns. Pure."""
+"""Processes, GPU owners and listeners in the outputs of ps, ss and the tools of GPU vendors, with whichever columns. Pure."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def compilers(capture: Capture, host: str) -> tuple[Process, ...]:
 
 
 def gpu_owners(capture: Capture, host: str) -> tuple[tuple[str, str], ...]:
-    """Pid and memory of the processes that nvidia-smi lists."""
+    """Pid and memory of the processes that a GPU tool lists."""
     texts = capture.texts(host, "*apps*", "gpu_owners*", "*compute*")
     return tuple((match["pid"], match["memory"]) for text in texts for match in OWNER.finditer(text))
 

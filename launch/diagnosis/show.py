@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from launch.diagnosis.judge import Judgement
 
 SHOWN = 6
-_NAMES = re.compile(r"\b(?:HOSTS|HOST|NAME|MODEL)\b")
+_NAMES = re.compile(r"\b(?:HOSTS|HOST|NAME|MODEL|OTHERS)\b")
 
 
 def lines(judged: Judgement, capture: Capture) -> Iterator[str]:
@@ -81,7 +81,9 @@ def moment(at: float) -> str:
 
 
 def names_of(capture: Capture, host: str) -> dict[str, str]:
-    known = {"HOST": host, "HOSTS": ",".join(capture.hosts), "NAME": capture.name, "MODEL": capture.model}
+    others = ",".join(one for one in capture.hosts if one != host)
+    hosts = ",".join(capture.hosts)
+    known = {"HOST": host, "HOSTS": hosts, "OTHERS": others, "NAME": capture.name, "MODEL": capture.model}
     return {word: quote(value) for word, value in known.items() if value}
 
 

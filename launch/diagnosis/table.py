@@ -39,7 +39,7 @@ class Failure(BaseModel):
     kernel's own word, which beats any traceback of the same minute. `device`: an error of a device, which is a
     consequence behind the end of a peer. `over`: more general failures that match the same lines. `says` is one
     sentence with `{host}` and named groups; a part in brackets is left out when a group of it has nothing. In `look`
-    and `fix`, HOST, HOSTS, NAME and MODEL stand for the real ones; a command is one that can be pasted.
+    and `fix`, HOST, HOSTS, OTHERS (hosts), NAME and MODEL stand for the real ones; a command can be pasted.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", ignored_types=(cached_property,))
