@@ -37,7 +37,10 @@ STARTED_WITHIN_S = READY_S + SMOKE_S + 130.0
 STATUS_WITHIN_S = 30.0
 STOPPED_WITHIN_S = 150.0
 SETTLE_S = 0.5
-HARMS = ("kill", "freeze", "power", "cut-both", "cut-fabric", "slow", "none")
+HARMS = (
+    *("kill", "kill", "kill", "kill", "slow", "slow", "cut-fabric", "cut-fabric", "none"),
+    *("freeze", "power", "cut-both"),  # each of these makes a round wait for a silent host, three times
+)
 MOMENTS = ("launch", "run", "run", "stop")
 
 
@@ -245,6 +248,8 @@ def run(hosts: int, rounds: int, *, seed: int, layout: str, until: float = float
                 if time.time() > until:
                     break
                 chaos.round()
+                if chaos.tally.rounds % 10 == 0:
+                    sys.stderr.write(f"{hosts} hosts, {layout}: {chaos.tally}\n")
         finally:
             with suppress(BadInput):
                 lifecycle.down(name)
