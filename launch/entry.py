@@ -27,7 +27,9 @@ def run_verb(name: str, options: Mapping[str, Any]) -> NoReturn:
 def _outcome(name: str, options: Mapping[str, Any]) -> int:
     try:
         from launch import verbs
+        from launch.nextcommand import remember
 
+        remember(options)
         return verbs.of(name)(**options)
     except BringupError as error:
         return _tell(error)

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from inventory.secret import HIDDEN
+from launch.nextcommand import with_inventory
 from playbooks.finding import Status
 
 if TYPE_CHECKING:
@@ -64,6 +65,7 @@ class Report:
     def say(self, text: str, *, style: str = "") -> None:
         if self.quiet:
             return
+        text = with_inventory(text)
         if not sys.stderr.isatty() and "FORCE_COLOR" not in os.environ:
             sys.stderr.write(f"{text}\n")
             return
@@ -74,7 +76,7 @@ class Report:
     def error(self, error: BringupError) -> None:
         from rich.text import Text
 
-        self._console.print(Text(str(error), style="red"))
+        self._console.print(Text(with_inventory(str(error)), style="red"))
 
     def reasons(self, reasons: Sequence[Reason], hosts: Sequence[str]) -> None:
         """What was decided, the same on many hosts once; why is told where the operator should read it first."""
@@ -188,7 +190,9 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, one_li
 
     table = Table(*columns, box=None, pad_edge=False)
     for row in rows:
-        table.add_row(*(Text(cell, overflow="ellipsis" if one_line else "fold", no_wrap=one_line) for cell in row))
+        table.add_row(
+            *(Text(with_inventory(cell), overflow="ellipsis" if one_line else "fold", no_wrap=one_line) for cell in row)
+        )
     if not one_line:
         console().print(table)
         return
@@ -202,7 +206,7 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, one_li
 
 def print_lines(lines: Iterable[str]) -> None:
     """Print data as lines on stdout, as they are."""
-    sys.stdout.writelines(f"{line}\n" for line in lines)
+    sys.stdout.writelines(f"{with_inventory(line)}\n" for line in lines)
 
 
 def print_json(kind: str, data: object, *, hide: Iterable[str] = (), line: bool = False) -> None:
@@ -215,6 +219,7 @@ def print_json(kind: str, data: object, *, hide: Iterable[str] = (), line: bool 
 
     document = {"format_version": FORMAT_VERSION, "kind": kind, "data": to_jsonable_python(data)}
     text = json.dumps(document, indent=None if line else 2, ensure_ascii=False)
+    text = with_inventory(text, in_json=True)
     for secret in hide:
         text = text.replace(json.dumps(secret, ensure_ascii=False)[1:-1], HIDDEN)
     sys.stdout.write(text + "\n")
