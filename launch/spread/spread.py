@@ -110,7 +110,7 @@ class _Spread:
             time.sleep(LOOK_S)
             self._look()
             self._report({host: one.told for host, one in self._members.items()})
-            if lost := [host for host in self._open() if not self._members[host].told.alive]:
+            if lost := self._lost():
                 self._start(lost)
         self._end()
         return {host: outcome_of(host, one.told, one.seconds, one.error) for host, one in self._members.items()}
@@ -207,13 +207,12 @@ class _Spread:
         else:
             member.error, member.seconds = outcome, now - self._began
 
-    def _open(self) -> list[str]:
-        """Hosts that answer and are not done."""
-        return [
-            host
-            for host, one in self._members.items()
-            if one.error is None and not one.told.sealed and one.silent_since is None
-        ]
+    def _lost(self) -> list[str]:
+        """Hosts whose process has gone without a word; those that are done must lend while others are not."""
+        if self._is_over():
+            return []
+        answering = {host: one for host, one in self._members.items() if one.silent_since is None}
+        return [host for host, one in answering.items() if one.error is None and not one.told.alive]
 
     def _is_over(self) -> bool:
         return all(one.error or (one.told.sealed and one.silent_since is None) for one in self._members.values())

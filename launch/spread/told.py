@@ -44,7 +44,7 @@ def read_told(answer: str) -> Told:
         if line.startswith("{"):
             try:
                 return _told(json.loads(line), alive=alive)
-            except (ValueError, KeyError, TypeError):
+            except (ValueError, KeyError, TypeError, AttributeError):
                 break
     return Told(alive=alive)
 

@@ -68,6 +68,10 @@ class Line:
             if connection is not None:
                 connection.close()
 
+    def close(self) -> None:
+        for peer, _ in list(self._open):
+            self.drop(peer)
+
 
 class Fetch:
     """One file being fetched by one lane. `buffer` holds a piece."""

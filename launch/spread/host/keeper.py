@@ -91,7 +91,7 @@ class Keeper:
             self._tally.was_here(copy.size)
         elif not self._good_here(copy):
             while not self._fetched(copy, line, pace):
-                copy.forget()
+                pass
         self._journal.note(copy)
         copy.bad_here, copy.done = False, True
         self._tally.moved()
@@ -132,6 +132,7 @@ class Keeper:
 
     def _fetched(self, copy: Copy, line: Line, pace: Pace) -> bool:
         """Fetch a file, from whoever gives it; False when somebody else wrote to it meanwhile."""
+        copy.forget()
         file = self._folder.writer(copy)
         try:
             fetch = Fetch(copy, file, line, self._peers, self._tally, pace)
