@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from launch.caches.hits import CacheHits
+from launch.caches.kv_memory import is_line as is_memory_line
 from launch.diagnosis.traces import FirstCause
 
 
@@ -85,6 +86,7 @@ class Progress:
     _engines: int = 1
     _supervised: bool = False
     hits: CacheHits = field(default_factory=CacheHits)
+    memory_lines: dict[str, str] = field(default_factory=dict)  # of each worker, with --kv-cache-memory
 
     def feed(self, line: str) -> None:
         """Read one line, which may hold several states of a progress bar."""
@@ -127,6 +129,8 @@ class Progress:
             return
         self._count(process, text)
         self.hits.feed(process, text)
+        if is_memory_line(text):
+            self.memory_lines[process] = text
         if CACHE_TOKENS.search(text):
             self._cache_lines[process] = line
         for phase, mark in MARKS:

@@ -113,6 +113,7 @@ class Ready:
     phases: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     warm: bool | None = None
     cache_hits: Mapping[str, CacheHits] = field(default_factory=dict)
+    memory_lines: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 def watch(
@@ -163,6 +164,7 @@ def _ready(watched: Mapping[str, Watched], began: float) -> Ready:
         phases={host: one.phases() for host, one in watched.items()},
         warm=all(warm) if warm else None,
         cache_hits=hits,
+        memory_lines={host: tuple(one.progress.memory_lines.values()) for host, one in watched.items()},
     )
 
 

@@ -29,7 +29,22 @@ def read_caches(answers: Answers) -> Maybe[Caches]:
         stamp=parse_stamp(told),
         environment=parse_environment(told),
         folders=read_folders(answers),
+        kv_memory=read_memory(answers),
     )
+
+
+def read_memory(answers: Answers) -> tuple[tuple[str, str, int, int, int], ...]:
+    """Lines of JSON; what is none, or lacks a number, is left out: the next start measures again."""
+    text = answers.text("caches.memory")
+    found = []
+    for line in () if isinstance(text, Unknown) else text.splitlines():
+        told = parse_object(line)
+        if told is None or not (told.text("key") and told.text("gpu")):
+            continue
+        size, free, workers = (told.number(name) for name in ("bytes", "free_bytes", "workers"))
+        if size and free and workers:
+            found.append((told.text("key"), told.text("gpu"), int(size), int(free), int(workers)))
+    return tuple(found)
 
 
 def read_folders(answers: Answers) -> tuple[CacheFolder, ...]:

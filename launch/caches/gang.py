@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from inventory.errors import BringupError, NotServing
 from inventory.quoting import quote
 from launch.caches.hits import sentence
+from launch.caches.kv_memory import keep_script, key_of, measured
 from launch.caches.poison import Poison, poison_of
 from launch.caches.scripts import Place
 from launch.caches.spread import spread
@@ -50,6 +51,7 @@ def harvest(fleet: Fleet, assembly: Assembly, ready: Ready, report: Report) -> N
     """Say which ranks found their compiled code, and give all hosts what any of them has. Never fails a deploy."""
     if said := sentence(ready.cache_hits):
         report.say(said)
+    _keep_memory(fleet, assembly, ready, report)
     fleet.each(_doing("caches_are_good", assembly.gang, fleet), assembly.gang.hosts)
     for places in places_of(assembly, fleet.state_dirs).values():
         if len(places) == 1:
@@ -61,6 +63,22 @@ def harvest(fleet: Fleet, assembly: Assembly, ready: Ready, report: Report) -> N
         else:
             for line in told:
                 report.say(line)
+
+
+def _keep_memory(fleet: Fleet, assembly: Assembly, ready: Ready, report: Report) -> None:
+    """What the workers measured, on their host, for the next identical start."""
+    kept = {}
+    for command in assembly.decision.commands:
+        lines = ready.memory_lines.get(command.host, ())
+        if gpu := assembly.gpu_names.get(command.host):
+            kept[command.host] = measured(lines, key_of(command), gpu)
+    scripts = {
+        host: keep_script(one, state_dir=fleet.state_dirs[host]) for host, one in kept.items() if one is not None
+    }
+    outcomes = fleet.each(lambda transport: transport.run(scripts[transport.host], timeout=ASK_S), tuple(scripts))
+    for host, outcome in outcomes.items():
+        if isinstance(outcome, BringupError) or outcome.exit_status:
+            report.say(f"{host}: what it measured of its KV cache could not be kept", style="yellow")
 
 
 def poisoned(fleet: Fleet, gang: Generation) -> Poison | None:

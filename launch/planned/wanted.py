@@ -16,12 +16,16 @@ KEY_VARIABLE = "VLLM_API_KEY"
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """`profile`: a name of `PROFILES`. `pins` False: nothing is bound. `lora_dynamic`: adapters may come later."""
+    """`profile`: a name of `PROFILES`. `pins` False: nothing is bound. `lora_dynamic`: adapters may come later.
+
+    `kv_memory`: the size of the KV cache is what an identical start measured, where one is known.
+    """
 
     profile: str | None = None
     pins: bool = True
     lora_dynamic: bool = False
     api_key: ApiKey | None = None
+    kv_memory: bool = False
 
 
 NOTHING = Wanted()

@@ -20,6 +20,7 @@ def planned_settings(flags: Mapping[str, str]) -> tuple[Setting, ...]:
 
 def wanted(flags: Mapping[str, str], model: str) -> Wanted:
     """What the flags ask for beside options. Raises `BadInput`."""
+    from launch.caches.kv_memory import is_measured
     from launch.planned.api_key import api_key
     from launch.planned.lora import is_dynamic
     from launch.planned.profile import profile_named
@@ -30,4 +31,5 @@ def wanted(flags: Mapping[str, str], model: str) -> Wanted:
         pins=yes_or_no("pinning", flags.get("pinning", "")) is not False,
         lora_dynamic=is_dynamic(flags.get("lora_loading", "")),
         api_key=api_key(flags.get("api_key", ""), name),
+        kv_memory=is_measured(flags.get("kv_memory", "")),
     )

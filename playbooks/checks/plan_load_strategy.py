@@ -1,10 +1,11 @@
 from __future__ import annotations
 
 from inventory.facts.base import is_known
-from inventory.facts.host import FileSystem, HostFacts
+from inventory.facts.host import FileSystem, HostFacts, WeightFolder
 from playbooks.argv import options
 from playbooks.checks.base import Priority, gb, skip
 from playbooks.checks.file_systems import Place, place_of
+from playbooks.checks.stored import folder_of
 from playbooks.finding import Finding, Status
 from playbooks.requirements import HostRequirements
 
@@ -18,7 +19,7 @@ OPTION = "--safetensors-load-strategy"
 
 
 def check(facts: HostFacts, needs: HostRequirements) -> Finding:
-    size = weights_bytes(needs)
+    size = weights_bytes(facts, needs)
     if size is None or not needs.argv:
         return skip(ID, facts.host, "the plan does not tell the size of the weights, or renders no command")
     found = file_system(facts, needs)
@@ -32,9 +33,13 @@ def check(facts: HostFacts, needs: HostRequirements) -> Finding:
     return Finding(ID, Status.WARN, facts.host, observed, required, "--set safetensors-load-strategy=prefetch")
 
 
-def weights_bytes(needs: HostRequirements) -> int | None:
+def weights_bytes(facts: HostFacts, needs: HostRequirements) -> int | None:
+    """As the plan lists them, else as they lie on the host, else as they are still to come."""
     if needs.weights and needs.weights.bytes is not None:
         return needs.weights.bytes
+    folder = folder_of(facts, needs.weights) if needs.weights and needs.weights.path else None
+    if isinstance(folder, WeightFolder) and folder.manifest is not None:
+        return sum(one.size for one in folder.manifest)
     planned = [one.bytes_needed for one in needs.space if one.purpose == "weights" and one.bytes_needed]
     return planned[0] if planned else None
 

@@ -89,6 +89,8 @@ class Caches:
     """`<state_dir>/caches`. `artefacts`: paths below it of files that belong to one rank each, the first 5000.
 
     `folders`: of builds that have one of their own. `stamp` and `environment` are of what lies in `caches` itself.
+    `kv_memory`: what earlier starts printed of `--kv-cache-memory`: key of the start, GPU, bytes, bytes that were free
+    before, workers.
     """
 
     empty: bool
@@ -96,3 +98,4 @@ class Caches:
     stamp: tuple[tuple[str, str], ...] | None  # what the caches were made with; None: no stamp
     environment: tuple[tuple[str, str], ...] | None = None  # of the ranks that made them; None: not told
     folders: tuple[CacheFolder, ...] = ()
+    kv_memory: tuple[tuple[str, str, int, int, int], ...] = ()

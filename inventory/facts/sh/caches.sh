@@ -7,6 +7,14 @@ section_caches() {
     for stamped in "$state_dir"/caches/*/.bringup-stamp.json; do
         [ ! -e "$stamped" ] || page stamps "${stamped%/*}" cat "$stamped"
     done
+    item memory kept_memory
+}
+
+# What earlier starts measured of the memory for their KV caches, a line of JSON each.
+kept_memory() {
+    for kept in "$state_dir"/caches/.kv-memory/*.json; do
+        [ ! -e "$kept" ] || head -n 1 "$kept"
+    done | tail -n 200
 }
 
 # Files that belong to one rank each, and one file to see whether anything is there at all.

@@ -55,5 +55,13 @@ def test_each_build_has_a_folder_with_a_stamp_of_its_own() -> None:
     )
 
 
+def test_what_earlier_starts_measured_of_memory() -> None:
+    line = json.dumps({"key": "k", "gpu": "GB200", "bytes": 9, "free_bytes": 10, "workers": 4})
+    lines = f"{line}\nno json\n{json.dumps({'key': 'k', 'gpu': 'GB200', 'bytes': -1})}\n"
+    found = read_caches(answers({**HOST, "caches.memory": lines}))
+    assert isinstance(found, Caches)
+    assert found.kv_memory == (("k", "GB200", 9, 10, 4),)
+
+
 def test_paths_as_find_prints_them() -> None:
     assert parse_found("any ./x\n./b\na/c\n\n") == ("a/c", "b")
