@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -44,7 +44,7 @@ class Assembly:
     steps: Mapping[str, tuple[Step, ...]]
     launch: Mapping[str, HostLaunch]
     forecast: Forecast | None = None
-    gpu_names: Mapping[str, str] = MappingProxyType({})
+    gpu_names: Mapping[str, str] = field(default_factory=dict)
 
     def all_steps(self, host: str) -> tuple[Step, ...]:
         launch = self.launch[host]
