@@ -1,4 +1,4 @@
-"""Processes, GPU owners and listeners in the outputs of ps, ss and the tools of GPU vendors, with whichever columns. Pure."""
+"""Processes, GPU owners and listeners, as ps, ss and the tools of GPU vendors print them. Pure."""
 
 from __future__ import annotations
 

@@ -17,6 +17,7 @@ from enum import StrEnum
 from types import MappingProxyType
 
 from launch.standin.log import OWN, Fault, Log
+from launch.standin.messages import told
 
 VARIABLE = "BRINGUP_STANDIN_FAIL"
 
@@ -157,6 +158,10 @@ FAILURES: Mapping[str, Failure] = MappingProxyType(
             Phase.REQUEST,
             "RuntimeError: CUDA error: an illegal memory access was encountered",
         ),
+        **{
+            name: Failure(Process(process), Phase(phase), text, Then(then), argument)
+            for name, process, phase, then, argument, text in told()
+        },
     }
 )
 

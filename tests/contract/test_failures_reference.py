@@ -20,7 +20,7 @@ BEGINS = "<!-- generated -->\n"
 ROLES = {
     Role.CAUSE: "",
     Role.SYMPTOM: "It tells that something is stuck or ended, not why: a cause on any host goes first.",
-    Role.CONSEQUENCE: "It is a consequence of the end of another rank, and the answer only where nothing else is known.",
+    Role.CONSEQUENCE: "It follows from the end of another rank, and is the answer only where nothing else is known.",
     Role.WRAPPER: "It only repeats that another process ended, and is the answer only where nothing else is known.",
     Role.WAITING: "Before the engine was ready it is no failure; afterwards it is a sign of a hang.",
     Role.NOTICE: "It stops nothing: the start or the traffic is slower.",
