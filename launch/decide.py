@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from inventory.errors import BringupError
 from launch.build import SYSTEMD, supervisor_of
+from launch.caches.kv_memory import offered
 from launch.caches.stamp import Stamp, stamp_of
 from launch.choice import Choice, choose
 from launch.command import HostCommand, Program, api_server_count, render
@@ -23,6 +24,7 @@ from launch.placement import Placement
 from launch.planned.plan import planned
 from launch.racks import rack_env, why_racks
 from launch.reasons import Reason
+from launch.request import DEFAULT_READY_TIMEOUT_S
 from launch.resolve import resolve
 from launch.settings_check import refuse_contradicted, refuse_unplaceable, why_settings
 from launch.visible import visible_env
@@ -62,15 +64,26 @@ def decide(
         process = spoken[min(node.node_rank, len(spoken) - 1)]
         rack = rack_env(choice.hardware, placement, process.argv)
         seen = visible_env(node, facts[node.host])
-        env = {**rack, **process.env, **seen, **dict(by_name[node.host].env)}
+        env = {**_patience(request), **rack, **process.env, **seen, **dict(by_name[node.host].env)}
         program, key = programs[node.host], request.wanted.api_key
         argv = from_folder(process.argv, program.draft_dir) if program.draft_dir else process.argv
         stamp = _stamp(choice, program, facts[node.host], env)
         command = render(argv, env, node=node, placement=placement, program=program, api_key=key, stamp=stamp)
         commands.append(command)
         api_servers[node.host] = api_server_count(process.argv, node, placement)
-    refuse_contradicted(choice, request, commands[0], placement)
-    return Decision(choice, placement, tuple(commands), api_servers)
+    name = programs[placement.head.host].served_name
+    sized, why_memory = offered(commands, facts, name, wanted=request.wanted.kv_memory)
+    placement = replace(placement, reasons=(*placement.reasons, *why_memory))
+    refuse_contradicted(choice, request, sized[0], placement)
+    return Decision(choice, placement, sized, api_servers)
+
+
+def _patience(request: Request) -> dict[str, str]:
+    """API servers wait as long for their engines as the deploy does, and never less than it does by default.
+
+    Less would change nothing but the key of the compile cache, which this variable is a part of.
+    """
+    return {"VLLM_ENGINE_READY_TIMEOUT_S": f"{max(request.ready_timeout_s, DEFAULT_READY_TIMEOUT_S):.0f}"}
 
 
 def _stamp(choice: Choice, program: Program, facts: HostFacts, env: Mapping[str, str]) -> Stamp:
