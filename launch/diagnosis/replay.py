@@ -5,7 +5,6 @@ What lies there is data of unknown origin: only regular files below the folder a
 
 from __future__ import annotations
 
-import gzip
 import json
 import re
 import zlib
@@ -160,18 +159,22 @@ def _text(path: Path) -> tuple[str | None, bool]:
 
 def _end(path: Path) -> tuple[bytes, bool]:
     if path.suffix == ".gz":
-        with gzip.open(path) as file:
-            data = b""
-            try:
-                while (piece := file.read(1 << 20)) and len(data) < 8 * MOST_BYTES:
-                    data += piece
-            except EOFError:  # cut off: what was there counts
-                pass
+        data = _inflated(path.read_bytes()[:MOST_BYTES])
         return data[-MOST_BYTES:], len(data) > MOST_BYTES
     size = path.stat().st_size
     with path.open("rb") as file:
         file.seek(max(0, size - MOST_BYTES))
         return file.read(MOST_BYTES), size > MOST_BYTES
+
+
+def _inflated(data: bytes) -> bytes:
+    """What is whole of a gzip file, its members one after the other; one that is cut off counts as far as it goes."""
+    found = b""
+    while data and len(found) < 8 * MOST_BYTES:
+        one = zlib.decompressobj(wbits=31)
+        found += one.decompress(data, 8 * MOST_BYTES)
+        data = one.unused_data
+    return found
 
 
 def _kind(base: str) -> Kind | None:
