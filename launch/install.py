@@ -67,6 +67,7 @@ class Prepared:
     steps: Mapping[str, tuple[Step, ...]]
     left_out: Mapping[str, tuple[LeftOut, ...]]
     postponed: bool = False
+    environments: tuple[str, ...] = ()  # digests of those that the launch would run in
 
 
 def prepare(wish: Wish, fleet: Fleet, report: Report) -> Prepared:
@@ -94,7 +95,8 @@ def prepare(wish: Wish, fleet: Fleet, report: Report) -> Prepared:
         raise_all(errors)
         states = _all_states(fleet, steps, {host: one.states for host, one in seen.items()})
         plan = _planned(wish, fleet, steps, states)
-    return Prepared(wish, plan, steps, left_out, postponed)
+    environment = assembly.needs.environment if assembly else None
+    return Prepared(wish, plan, steps, left_out, postponed, (environment,) if environment else ())
 
 
 def _without_drivers(wish: Wish, facts: Mapping[str, HostFacts], report: Report) -> bool:
@@ -127,6 +129,7 @@ def then_the_model(wish: Wish, fleet: Fleet, report: Report, again: Callable[[],
 def carry_out(prepared: Prepared, fleet: Fleet, report: Report, again: Callable[[], Prepared]) -> None:
     """Apply the plan, restart what needs it where that was allowed, and read everything back."""
     # What changes hosts is imported where there is something to change.
+    from launch.pruning import prune
     from launch.reattach import jobs_finished
     from playbooks.control import locked, this_run
     from playbooks.reboot import refuse_pending, restart_all
@@ -152,6 +155,7 @@ def carry_out(prepared: Prepared, fleet: Fleet, report: Report, again: Callable[
             _apply(prepared, fleet, owner, report, left, f"{owner.run}-2" if needed else owner.run)
         with report.phase("Read back"):
             _refuse_unconverged(prepared, fleet)
+        prune(fleet, prepared.plan.hosts, report, needed=prepared.environments)
     report.timings()
 
 

@@ -123,6 +123,7 @@ class Soak:
         if again.returncode != 0:
             struck = "\n--- struck\n".join(said)
             self.not_converged.append(f"{where}: exit {again.returncode}\n--- struck\n{struck}\n--- again\n{told}")
+            sys.stderr.write(f"NOT CONVERGED {self.not_converged[-1]}\n")
             return
         self.look(where, told)
         with self.started() as third:
@@ -139,6 +140,7 @@ class Soak:
             wanted = ["750 " + str(_size(rest)), "600 8", "644 65536", "a 'b' $c", f"{FILES}/d", _digest(), SAYS, ""]
             if seen.returncode or rest != wanted or set(log) != {"1", "2"}:
                 self.half_done.append(f"{where}: {one.name}: {seen}\n{said}")
+                sys.stderr.write(f"HALF DONE {self.half_done[-1]}\n")
 
     def report(self) -> str:
         told = ", ".join(f"{count} {kind}" for kind, count in sorted(self.struck.items()))

@@ -1,0 +1,44 @@
+"""After a run that changed hosts: what nobody needs any more is removed there, and said."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from inventory.errors import BringupError
+from playbooks.prune import Pruned, prune_script, read_pruned
+
+if TYPE_CHECKING:
+    from inventory.fleet import Fleet
+    from inventory.transport.base import Transport
+    from launch.report import Report
+
+DEADLINE_S = 300.0
+"""An environment is some 60,000 files."""
+
+
+def prune(fleet: Fleet, hosts: Iterable[str], report: Report, *, needed: Iterable[str] = ()) -> None:
+    """Prune on hosts whose lock is held. A host that does not answer is told, and is no failure of the run.
+
+    `needed`: digests of environments that this run is about.
+    """
+    digests = tuple(needed)
+
+    def one(transport: Transport) -> tuple[Pruned, ...]:
+        script = prune_script(state_dir=fleet.state_dirs[transport.host], needed=digests)
+        return read_pruned(transport.run(script, timeout=DEADLINE_S).text)
+
+    for host, outcome in fleet.each(one, tuple(hosts)).items():
+        if isinstance(outcome, BringupError):
+            report.say(f"{host}: old jobs, generations and environments were not pruned: {outcome.message}")
+        elif outcome:
+            report.say(f"{host}: pruned {told(outcome)}")
+
+
+def told(pruned: Iterable[Pruned]) -> str:
+    """`12 jobs, generation d/1a2b, environment 3c4d`: jobs counted, the rest by name."""
+    every = tuple(pruned)
+    jobs = Counter(one.kind for one in every)["job"]
+    rest = [f"{one.kind} {one.name}" for one in every if one.kind != "job"]
+    return ", ".join([f"{jobs} job{'s' if jobs > 1 else ''}"] * bool(jobs) + rest)
