@@ -73,12 +73,13 @@ class Package(Entry):
     """`packages`: name to version, None: any; one that ends in * is any packaging of what stands before it.
 
     `hold`: upgrades leave them alone. `removes`: others may have to go, or those alone whose names are like these.
-    `downgrade`: a newer version may be replaced.
+    `downgrade`: a newer version may be replaced. `along`: what is there of these goes to its version in the same step.
     """
 
     PHASE: ClassVar[Phase] = Phase.INSTALL
     kind: Literal["package"]
     packages: Annotated[dict[Name, Version | None], Field(min_length=1)]
+    along: dict[Name, Version] = Field(default_factory=dict)
     hold: bool = False
     removes: bool | tuple[Pattern, ...] = False
     downgrade: YesOrNo = "no"
@@ -91,6 +92,7 @@ class Package(Entry):
             f"hold={'yes' if self.hold else 'no'} removes={'yes' if self.removes else 'no'} "
             f"removable={quote(' '.join(self._removable()))} downgrade={quote(self.downgrade)}\n"
             f"holds={quote(at.state_dir)}/holds unfinished={quote(at.state_dir)}/unfinished\n"
+            f"along={quote(' '.join(f'{name} {version}' for name, version in self.along.items()))}\n"
             f"set -- {quote_all(words)}\n"
         )
         mark = "+held" if self.hold else ""

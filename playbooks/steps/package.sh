@@ -1,7 +1,8 @@
 # shellcheck shell=sh disable=SC2154
 # Functions of the step `package`, behind those of package_manager.sh; what only apt or dnf does is in the files beside.
-# It sets hold, removes, removable (patterns of names), downgrade, holds (the folder of bringup's own records) and
-# unfinished (one of marks). Arguments are pairs of a name and a version: `=any` and `*` for any, or its beginning and *.
+# It sets hold, removes, removable (patterns of names), downgrade, along (pairs as well), holds (the folder of bringup's
+# own records) and unfinished (one of marks). Arguments are pairs of a name and a version: `=any` and `*` for any, or its
+# beginning and *.
 
 names() { while [ $# -gt 1 ]; do printf '%s\n' "$1"; shift 2; done; }
 
@@ -74,7 +75,17 @@ install_packages() {
   broken=$("${manager}_broken" $(names "$@"))
   if [ -n "$broken" ]; then outcome "$broken"; fi
   set -f # versions that end in * are no files
+  # shellcheck disable=SC2046,SC2086
+  set -- "$@" $(along_there $along)
   "install_$manager" "$@"
+}
+
+# Of pairs, those whose package is installed: another step wants it, and its relations may allow no way by itself.
+along_there() {
+  while [ $# -gt 1 ]; do
+    if "${manager}_known" "$1" | grep -q ' installed '; then printf '%s %s\n' "$1" "$2"; fi
+    shift 2
+  done
 }
 
 record_holds() {

@@ -25,6 +25,7 @@ from tests.unit.playbooks.books.entries import AT, entry
 
 pytestmark = [pytest.mark.lab, pytest.mark.xdist_group("lab-install"), pytest.mark.timeout(240)]
 PORT = 8901
+LARGE = (Package("tiny-first", "1.0-1"), Package("tiny-large", "1.0-1", ("Depends: tiny-first",), size_kib=2048))
 SERVER = f"""\
 import base64, functools, http.server
 class Handler(http.server.SimpleHTTPRequestHandler):
@@ -48,7 +49,7 @@ def key(tmp_path_factory: pytest.TempPathFactory) -> SigningKey:
 def host(make_lab: MakeLab, key: SigningKey, tmp_path_factory: pytest.TempPathFactory) -> Iterator[One]:
     lab = make_lab(1)
     folder = tmp_path_factory.mktemp("repository")
-    make_repository(folder, [Package("tiny-signed", "1.0-1")])
+    make_repository(folder, [Package("tiny-signed", "1.0-1"), *LARGE])
     sign(folder, key)
     packed = subprocess.run(["tar", "-C", str(folder), "-c", "."], check=True, capture_output=True).stdout
     with Fleet(load(lab.inventory).resolve("tray1")) as fleet:
@@ -134,6 +135,46 @@ def test_a_lock_on_the_indexes_is_waited_for(host: One, key: SigningKey) -> None
     host.do(*changes)
     assert any(line.startswith("waiting for sleep (pid ") for line in host.notes.lines), host.notes.lines
     assert host.plan(made(key)) == ()
+
+
+def large() -> Step:
+    return entry("package", packages={"tiny-large": "1.0-1"}).step(AT)
+
+
+def test_downloads_that_do_not_fit_are_refused_before_anything_is_fetched(host: One, key: SigningKey) -> None:
+    host.converges(made(key))
+    host.sh("mount -t tmpfs -o size=1M none /var/cache/apt/archives")
+    with pytest.raises(ChangeFailed) as caught:
+        host.do(*host.plan(large()))
+    assert caught.value.id == "package-no-space"
+    assert "/var/cache/apt/archives" in caught.value.observed
+    assert host.sh("ls -A /var/cache/apt/archives | grep -c deb") == "0\n"
+    host.sh("umount /var/cache/apt/archives")
+
+
+def test_a_disk_that_fills_in_the_middle_is_a_failure_with_a_name_and_the_same_plan_converges(
+    host: One, key: SigningKey
+) -> None:
+    host.converges(made(key))
+    host.sh("mkdir -p /usr/share/made-by-a-test; mount -t tmpfs -o size=1M none /usr/share/made-by-a-test")
+    with pytest.raises(ChangeFailed) as caught:
+        host.do(*host.plan(large()))
+    assert caught.value.id == "package-no-space", caught.value
+    host.sh("umount /usr/share/made-by-a-test")
+    host.converges(large())
+    assert host.sh("dpkg --audit") == ""
+    assert host.sh("ls /var/lib/bringup/unfinished") == "", "nothing is left to finish"
+
+
+def test_what_was_cut_off_in_our_own_hands_is_finished_by_the_same_command(host: One, key: SigningKey) -> None:
+    host.converges(made(key))
+    host.sh(
+        "dpkg --purge tiny-large tiny-first; mkdir -p /var/lib/bringup/unfinished; : >/var/lib/bringup/unfinished/apt"
+    )
+    host.sh("cd /srv/open/x && dpkg --unpack tiny-first_1.0-1.deb")
+    assert "tiny-first" in host.sh("dpkg --audit")
+    host.converges(large())
+    assert host.sh("dpkg --audit; ls /var/lib/bringup/unfinished") == ""
 
 
 HEADERS = "mkdir -p /lib/modules/6.0-x/build/include/config; cd /lib/modules/6.0-x/build; : >Makefile"
