@@ -25,7 +25,7 @@ from playbooks.plan import Phase
 from playbooks.values import VALUES, named
 
 FOLDER = Path(__file__).parent
-PLAYBOOKS = ("nvidia", "amd", "tuning")
+PLAYBOOKS = ("nvidia", "amd", "tuning", "tools")
 """Those that come with bringup."""
 BY_DEFAULT = ("tuning",)
 """Those that `install` takes where none is named: a driver is changed only by whoever names its playbook."""

@@ -15,6 +15,8 @@ GLIBC = re.compile(r"(?i)(?:glibc|libc\)|ldd \([^)]*\))\D{0,20}?(\d{1,2}\.\d{1,3
 PERIODIC = re.compile(r'(?m)^\s*APT::Periodic::Unattended-Upgrade\s+"?(\w+)"?;')
 BLACKLIST = re.compile(r"Unattended-Upgrade::Package-Blacklist(?:::[\w-]*)?\s*(\{[^}]*\}|\"[^\"]*\"\s*;)")
 QUOTED = re.compile(r'"([^"\n]+)"')
+EXCLUDED = re.compile(r"(?m)^ *exclude(?:pkgs)? *=(.*)$")
+LOCKED = re.compile(r"(?m)^locked (\S+)$")
 TIMER = re.compile(r"(?m)^timer (\S*dnf-automatic\S*)$")
 UPGRADED = re.compile(r"(?m)^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) (?:upgrade|install) (\S+?)(?::\w+)? \S+ (\S+)$")
 HISTORY = re.compile(r"(?m)^Start-Date: (\d{4}-\d\d-\d\d) +(\d\d:\d\d:\d\d)\n(?:.*\n)*?(?:Upgrade|Install): (.*)$")
@@ -117,7 +119,7 @@ def read_updates(answers: Answers) -> Maybe[Updates]:
     return Updates(
         automatic=parse_automatic(item.text) if not _no_apt(item) else None,
         excluded=parse_excluded(item.text),
-        held=tuple(held),
+        held=(*held, *LOCKED.findall(item.text)),
         wants_reboot=None if isinstance(reboot, Unknown) else wanted.startswith("required"),
         reboot_packages=tuple(wanted.split()[1:]),
         kernels=tuple(word(answers, "upkeep.kernels").split()),
@@ -136,9 +138,11 @@ def parse_automatic(text: str) -> bool:
 
 
 def parse_excluded(text: str) -> tuple[str, ...]:
-    """The patterns that unattended-upgrades leaves out; lines of comments do not count."""
+    """The patterns that unattended-upgrades and dnf leave out; lines of comments do not count."""
     said = re.sub(r"(?m)^\s*//.*$", "", text)
-    return tuple(pattern for block in BLACKLIST.findall(said) for pattern in QUOTED.findall(block))
+    of_apt = tuple(pattern for block in BLACKLIST.findall(said) for pattern in QUOTED.findall(block))
+    of_dnf = (word for line in EXCLUDED.findall(said) for word in re.split(r"[,\s]+", line.strip()) if word)
+    return (*of_apt, *of_dnf)
 
 
 def _upgraded(answers: Answers) -> tuple[str, ...] | None:

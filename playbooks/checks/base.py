@@ -15,6 +15,7 @@ from typing import Protocol, TypeVar
 
 from inventory.facts.base import Maybe, Unknown, Why, is_known
 from inventory.facts.host import Gpu, HostFacts, Listener
+from inventory.quoting import quote
 from playbooks.finding import Finding, Status
 from playbooks.requirements import HostRequirements, Requirements
 
@@ -48,6 +49,11 @@ class GangCheck(Check, Protocol):
 def unread(check: str, host: str, fact: Unknown, required: str, look: str) -> Finding:
     """The finding for a fact that could not be read; `look` is the command that shows why."""
     return Finding(check, Status.UNKNOWN, host, str(fact), required, look)
+
+
+def by_playbook(host: str, playbook: str, by_hand: str) -> str:
+    """The command that brings a host to what a playbook of bringup says, and what is done by hand without it."""
+    return f"invoke install --hosts {quote(host)} --playbook {playbook}  # or {by_hand}"
 
 
 def skip(check: str, host: str, reason: str) -> Finding:

@@ -53,6 +53,12 @@ def is_amd(facts: HostFacts) -> bool:
     return is_known(facts.gpus) and facts.gpus.vendor == "amd"
 
 
+def driver_playbook(facts: HostFacts) -> str:
+    """The playbook of the host's GPUs: by their driver, else by the PCI bus."""
+    on_bus = {one.vendor for one in facts.bus_gpus} if is_known(facts.bus_gpus) else set()
+    return "amd" if is_amd(facts) or (not is_known(facts.gpus) and on_bus == {"amd"}) else "nvidia"
+
+
 def platform(facts: HostFacts) -> Platform:
     """`tray`: NVLink switches elsewhere in the rack; `board`: in this host; `none`: no NVLink switch is known of."""
     gpus = facts.gpus if is_known(facts.gpus) else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from inventory.facts.base import is_known
 from inventory.facts.host import HostFacts
-from playbooks.checks.base import ON_HOST, Priority, skip
+from playbooks.checks.base import ON_HOST, Priority, by_playbook, skip
 from playbooks.checks.devices import is_amd, is_in_fabric, planned, plans_no_gpu, platform
 from playbooks.finding import Finding, Status
 from playbooks.requirements import HostRequirements
@@ -14,7 +14,7 @@ PRIORITY = Priority.P0
 WHY = "without the fabric manager the GPUs of an HGX board never join the NVLink fabric: error 802"
 
 _REQUIRED = "nvidia-fabricmanager is active where the host has NVSwitches"
-_START = f"{ON_HOST}sudo systemctl enable --now nvidia-fabricmanager  # of exactly the driver's version"
+_START = f"{ON_HOST}sudo systemctl enable --now nvidia-fabricmanager, of exactly the driver's version"
 
 
 def check(facts: HostFacts, needs: HostRequirements) -> Finding:
@@ -35,7 +35,7 @@ def without_switches(host: str, state: str) -> Finding:
     if state != "failed":
         return skip(ID, host, "no NVSwitch in this host")
     required = "no failed unit of a service that this host does not need"
-    remedy = f"{ON_HOST}sudo systemctl disable --now nvidia-fabricmanager"
+    remedy = by_playbook(host, "nvidia", f"{ON_HOST}sudo systemctl disable --now nvidia-fabricmanager")
     return Finding(ID, Status.WARN, host, "nvidia-fabricmanager is failed, and there is no NVSwitch", required, remedy)
 
 
@@ -47,4 +47,4 @@ def with_switches(facts: HostFacts, needs: HostRequirements, state: str) -> Find
     gpus = planned(facts, needs)
     if gpus and all(map(is_in_fabric, gpus)):
         return Finding(ID, Status.PASS, facts.host, f"{observed}, and every planned GPU is in the fabric all the same")
-    return Finding(ID, Status.FAIL, facts.host, observed, _REQUIRED, _START)
+    return Finding(ID, Status.FAIL, facts.host, observed, _REQUIRED, by_playbook(facts.host, "nvidia", _START))

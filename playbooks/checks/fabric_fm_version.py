@@ -4,7 +4,7 @@ import re
 
 from inventory.facts.base import is_known
 from inventory.facts.host import HostFacts
-from playbooks.checks.base import ON_HOST, Priority, skip
+from playbooks.checks.base import ON_HOST, Priority, by_playbook, skip
 from playbooks.checks.devices import is_amd, plans_no_gpu, platform
 from playbooks.finding import Finding, Status
 from playbooks.requirements import HostRequirements
@@ -28,7 +28,8 @@ def check(facts: HostFacts, needs: HostRequirements) -> Finding:
     if manager == driver:
         return Finding(ID, Status.PASS, facts.host, observed)
     required = f"fabric manager {driver}"
-    remedy = f"{ON_HOST}install nvidia-fabricmanager of version {driver}, hold it, and restart it"
+    by_hand = f"{ON_HOST}install nvidia-fabricmanager of version {driver}, hold it, and restart it"
+    remedy = by_playbook(facts.host, "nvidia", by_hand)
     return Finding(ID, Status.FAIL, facts.host, observed, required, remedy)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from inventory.facts.base import is_known
 from inventory.facts.host import HostFacts
-from playbooks.checks.base import ON_HOST, Priority, skip
+from playbooks.checks.base import ON_HOST, Priority, by_playbook, skip
 from playbooks.checks.devices import joins_trays, plans_no_gpu
 from playbooks.finding import Finding, Status
 from playbooks.requirements import Requirements
@@ -18,7 +18,7 @@ WHY = "without the channel, memory for NVLink between trays is refused: CUDA_ERR
 CHANNEL = "/dev/nvidia-caps-imex-channels/channel0"
 _REQUIRED = f"{CHANNEL} is there and opens for reading and writing where the ranks are started"
 _LOOK = f"{ON_HOST}ls -l /dev/nvidia-caps-imex-channels; grep imex /proc/devices"
-_CREATE = f"{_LOOK}  # options nvidia NVreg_CreateImexChannel0=1 in /etc/modprobe.d, or mknod"
+_CREATE = f"{_LOOK}; options nvidia NVreg_CreateImexChannel0=1 in /etc/modprobe.d, or mknod"
 
 
 def check(facts: Mapping[str, HostFacts], needs: Requirements) -> tuple[Finding, ...]:
@@ -45,14 +45,20 @@ def of_driver(facts: HostFacts, *, asked: bool) -> Finding | None:
     """What the driver made, where nobody tried to open the channel."""
     fabric = facts.fabric if is_known(facts.fabric) else None
     if fabric and fabric.imex_device is False:
-        return Finding(ID, Status.FAIL, facts.host, "the driver made no class of IMEX channels", _REQUIRED, _CREATE)
+        return Finding(
+            ID, Status.FAIL, facts.host, "the driver made no class of IMEX channels", _REQUIRED, _cure(facts.host)
+        )
     if fabric is None or fabric.imex_channels is None:
         observed = "the channels could not be read"
         return Finding(ID, Status.UNKNOWN, facts.host, observed, _REQUIRED, _LOOK) if asked else None
     if 0 not in fabric.imex_channels:
-        return Finding(ID, Status.FAIL, facts.host, f"there is no {CHANNEL}", _REQUIRED, _CREATE)
+        return Finding(ID, Status.FAIL, facts.host, f"there is no {CHANNEL}", _REQUIRED, _cure(facts.host))
     observed = f"{CHANNEL} is there; whether a rank may open it was not seen"
     return Finding(ID, Status.WARN, facts.host, observed, _REQUIRED, _LOOK)
+
+
+def _cure(host: str) -> str:
+    return by_playbook(host, "nvidia", _CREATE)
 
 
 def opened(facts: HostFacts) -> bool | None:

@@ -7,7 +7,7 @@ from ipaddress import ip_address
 
 from inventory.facts.base import is_known
 from inventory.facts.host import HostFacts
-from playbooks.checks.base import ON_HOST, Priority, odd_ones, skip
+from playbooks.checks.base import ON_HOST, Priority, by_playbook, odd_ones, skip
 from playbooks.finding import Finding, Status
 from playbooks.requirements import Requirements
 
@@ -48,7 +48,9 @@ def differing(lists: Mapping[str, tuple[str, ...]]) -> list[Finding]:
         return []
     said = {host: " ".join(nodes) or "empty" for host, nodes in lists.items()}
     text = "; ".join(f"{host}: {nodes}" for host, nodes in said.items())
-    return [Finding(ID, Status.FAIL, host, f"the lists differ: {text}", _REQUIRED, _REMEDY) for host in odd_ones(said)]
+    return [
+        Finding(ID, Status.FAIL, host, f"the lists differ: {text}", _REQUIRED, _cure(host)) for host in odd_ones(said)
+    ]
 
 
 def of_host(facts: HostFacts, nodes: tuple[str, ...]) -> list[Finding]:
@@ -64,7 +66,11 @@ def of_host(facts: HostFacts, nodes: tuple[str, ...]) -> list[Finding]:
     daemons = listeners_of_imex(facts)
     if len(daemons) > 1:
         wrong.append(f"two daemons on port {PORT}: {', '.join(daemons)}")
-    return [Finding(ID, Status.FAIL, facts.host, "; ".join(wrong), _REQUIRED, _REMEDY)] if wrong else []
+    return [Finding(ID, Status.FAIL, facts.host, "; ".join(wrong), _REQUIRED, _cure(facts.host))] if wrong else []
+
+
+def _cure(host: str) -> str:
+    return by_playbook(host, "nvidia --model MODEL", _REMEDY)
 
 
 def own_addresses(facts: HostFacts) -> frozenset[str] | None:

@@ -8,7 +8,7 @@ from ipaddress import ip_address
 from inventory.facts.base import is_known
 from inventory.facts.gpu import commands
 from inventory.facts.host import Fabric, HostFacts, ImexDomain
-from playbooks.checks.base import ON_HOST, Priority, skip
+from playbooks.checks.base import ON_HOST, Priority, by_playbook, skip
 from playbooks.finding import Finding, Status
 from playbooks.requirements import Requirements
 
@@ -27,7 +27,7 @@ MEANS = {
 }
 _REQUIRED = "nvidia-imex is active on every host, all planned nodes READY, every pair connected (C)"
 _LOOK = f"{ON_HOST}{commands.IMEX}"
-_RESTART = f"{_LOOK}  # the same IMEX version and nodes_config.cfg on all trays, then restart it on all together"
+_RESTART = f"{_LOOK}; the same IMEX version and nodes_config.cfg on all trays, then restart it on all together"
 
 
 def check(facts: Mapping[str, HostFacts], needs: Requirements) -> tuple[Finding, ...]:
@@ -41,7 +41,7 @@ def check(facts: Mapping[str, HostFacts], needs: Requirements) -> tuple[Finding,
     down = {host: fabric.imex for host, fabric in fabrics.items() if fabric.imex not in {"active", None}}
     if down and (needs.mnnvl or domains):
         return tuple(
-            Finding(ID, Status.FAIL, host, f"nvidia-imex is {state}", _REQUIRED, _RESTART)
+            Finding(ID, Status.FAIL, host, f"nvidia-imex is {state}", _REQUIRED, _cure(host))
             for host, state in down.items()
         )
     planned = addresses(facts, needs)
@@ -61,7 +61,11 @@ def judge(host: str, domain: ImexDomain, planned: frozenset[str]) -> list[Findin
         parts.append(f"versions {', '.join(sorted(versions))}")
     if not domain.nodes and domain.state != "READY":
         parts.append(f"this node is {domain.state}")
-    return [Finding(ID, Status.FAIL, host, "; ".join(parts[:8]), _REQUIRED, _RESTART)] if parts else []
+    return [Finding(ID, Status.FAIL, host, "; ".join(parts[:8]), _REQUIRED, _cure(host))] if parts else []
+
+
+def _cure(host: str) -> str:
+    return by_playbook(host, "nvidia --model MODEL", _RESTART)
 
 
 def addresses(facts: Mapping[str, HostFacts], needs: Requirements) -> frozenset[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from inventory.facts.base import is_known
 from inventory.facts.host import Driver, HostFacts
-from playbooks.checks.base import ON_HOST, Priority, skip
+from playbooks.checks.base import ON_HOST, Priority, by_playbook, skip
 from playbooks.checks.devices import is_in_fabric, is_nvlink5_board, nvidia_gpus
 from playbooks.finding import Finding, Status
 from playbooks.requirements import HostRequirements
@@ -29,7 +29,7 @@ def check(facts: HostFacts, needs: HostRequirements) -> Finding:
         return Finding(ID, Status.PASS, facts.host, f"{', '.join(MODULES)} are loaded")
     status = Status.WARN if all(map(is_in_fabric, gpus)) else Status.FAIL
     remedy = f"{ON_HOST}sudo modprobe -a {' '.join(MODULES)}; sudo systemctl restart nvidia-fabricmanager"
-    remedy += "  # install linux-modules-extra and nvlsm if they are not there"
+    remedy = by_playbook(facts.host, "nvidia", f"{remedy}; install linux-modules-extra and nvlsm if they are not there")
     required = f"modules {', '.join(MODULES)} and a running nvlsm"
     return Finding(ID, status, facts.host, f"missing: {', '.join(missing)}", required, remedy)
 

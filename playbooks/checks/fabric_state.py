@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from inventory.facts.gpu import commands
 from inventory.facts.host import Gpu, HostFacts
-from playbooks.checks.base import ON_HOST, Priority, skip
+from playbooks.checks.base import ON_HOST, Priority, by_playbook, skip
 from playbooks.checks.devices import is_in_fabric, nvidia_gpus, of, platform
 from playbooks.finding import Finding, Status
 from playbooks.requirements import HostRequirements
@@ -37,7 +37,8 @@ def check(facts: HostFacts, needs: HostRequirements) -> Finding:
     if not bad:
         return Finding(ID, Status.PASS, facts.host, f"{len(gpus)} GPUs: Completed, Success")
     status = Status.FAIL if any(is_refuted(gpu) for gpu in bad) else Status.UNKNOWN
-    return Finding(ID, status, facts.host, "; ".join(map(said, bad)), _REQUIRED, _CURE[kind])
+    remedy = by_playbook(facts.host, "nvidia", _CURE[kind]) if kind == "board" else _CURE[kind]
+    return Finding(ID, status, facts.host, "; ".join(map(said, bad)), _REQUIRED, remedy)
 
 
 def is_refuted(gpu: Gpu) -> bool:

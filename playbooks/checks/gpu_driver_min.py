@@ -10,7 +10,7 @@ import re
 
 from inventory.facts.base import is_known
 from inventory.facts.host import HostFacts
-from playbooks.checks.base import ON_HOST, Priority, skip, unread
+from playbooks.checks.base import ON_HOST, Priority, by_playbook, skip, unread
 from playbooks.checks.devices import is_amd
 from playbooks.checks.known_versions import CUDA_DRIVER, CUDA_FLOOR
 from playbooks.checks.version import release
@@ -21,7 +21,7 @@ ID = "gpu.driver_min"
 PRIORITY = Priority.P0
 WHY = "a driver older than the build's CUDA or ROCm refuses it at the first call"
 
-_REMEDY = "install a newer driver and reboot, or choose a build for an older CUDA or ROCm"
+_BY_HAND = "install a newer driver and reboot, or choose a build for an older CUDA or ROCm"
 _LOOK = f"{ON_HOST}cat /proc/driver/nvidia/version /sys/module/amdgpu/version"
 
 
@@ -49,7 +49,7 @@ def judge(facts: HostFacts, needs: HostRequirements, runtime: str, required: str
     if ceiling >= wanted:
         return Finding(ID, Status.PASS, facts.host, observed)
     status = Status.WARN if ceiling[0] == wanted[0] or is_forward(facts, needs) else Status.FAIL
-    return Finding(ID, status, facts.host, observed, required, _REMEDY)
+    return Finding(ID, status, facts.host, observed, required, _cure(facts.host))
 
 
 def by_driver(host: str, driver: str, wanted: tuple[int, int], required: str) -> Finding:
@@ -60,15 +60,19 @@ def by_driver(host: str, driver: str, wanted: tuple[int, int], required: str) ->
     floor, recommended = CUDA_FLOOR[wanted[0]], CUDA_DRIVER.get(wanted)
     if numbers < floor:
         observed = f"driver {driver}; CUDA {wanted[0]} needs {dotted(floor)} or later"
-        return Finding(ID, Status.FAIL, host, observed, required, _REMEDY)
+        return Finding(ID, Status.FAIL, host, observed, required, _cure(host))
     if recommended and numbers < recommended:
         observed = f"driver {driver}; CUDA {wanted[0]}.{wanted[1]} comes with {dotted(recommended)}"
-        return Finding(ID, Status.WARN, host, observed, required, _REMEDY)
+        return Finding(ID, Status.WARN, host, observed, required, _cure(host))
     return Finding(ID, Status.PASS, host, f"driver {driver}; CUDA {wanted[0]} needs {dotted(floor)} or later")
 
 
 def dotted(numbers: tuple[int, ...]) -> str:
     return ".".join(str(number) if at < 2 else f"{number:02}" for at, number in enumerate(numbers))
+
+
+def _cure(host: str) -> str:
+    return by_playbook(host, "nvidia", _BY_HAND)
 
 
 def driver_of(facts: HostFacts) -> str | None:

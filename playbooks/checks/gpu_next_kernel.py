@@ -3,7 +3,7 @@ from __future__ import annotations
 from inventory.facts.base import is_known
 from inventory.facts.host import HostFacts
 from inventory.quoting import quote
-from playbooks.checks.base import ON_HOST, Priority, skip
+from playbooks.checks.base import ON_HOST, Priority, by_playbook, skip
 from playbooks.checks.devices import is_amd, plans_no_gpu
 from playbooks.finding import Finding, Status
 from playbooks.requirements import HostRequirements
@@ -24,5 +24,6 @@ def check(facts: HostFacts, needs: HostRequirements) -> Finding:
         return Finding(ID, Status.PASS, facts.host, f"kernel {driver.next_kernel} has the nvidia module")
     kernel = quote(driver.next_kernel)
     remedy = f"{ON_HOST}sudo dkms autoinstall -k {kernel} || apt-cache search linux-modules-nvidia | grep {kernel}"
+    remedy = by_playbook(facts.host, "nvidia", remedy)
     observed = f"the newest kernel {driver.next_kernel} has no nvidia module; running is {running or 'unknown'}"
     return Finding(ID, Status.WARN, facts.host, observed, "the module for the kernel of the next boot", remedy)

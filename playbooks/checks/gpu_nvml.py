@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from inventory.facts.base import Unknown, Why
+from inventory.facts.base import Unknown, Why, is_known
 from inventory.facts.host import Gpus, HostFacts
-from playbooks.checks.base import ON_HOST, Priority, skip, unread
+from playbooks.checks.base import ON_HOST, Priority, by_playbook, skip, unread
+from playbooks.checks.devices import driver_playbook
 from playbooks.finding import Finding, Status
 from playbooks.requirements import HostRequirements
 
@@ -15,6 +16,9 @@ WHY = "when the driver does not answer, no rank can start and the probe itself m
 _REQUIRED = "the GPU driver answers"
 _LOOK = f"{ON_HOST}sudo dmesg | grep -iE 'nvrm|xid|amdgpu' | tail -20"
 _REBOOT = f"{ON_HOST}sudo reboot  # after draining it"
+_LIBRARY = f"{ON_HOST}ldconfig -p | grep -E 'libnvidia-ml|libcuda', and install the driver again"
+_LOAD = f"{ON_HOST}sudo modprobe nvidia || dkms status"
+_REINSTALL = (_LIBRARY, _LOAD)
 # What the facts say of a driver that is known to be broken -> what helps. The first that is found counts.
 _BROKEN = (
     ("version mismatch", _REBOOT),  # a library newer than the loaded module
@@ -25,9 +29,9 @@ _BROKEN = (
     ("nvml_unknown_error", "start the container of this host again, see the runbook"),
     ("unknown error", _REBOOT),
     ("no_permission", f"{ON_HOST}ls -l /dev/nvidia* /dev/kfd /dev/dri; id"),
-    ("library_missing", f"{ON_HOST}ldconfig -p | grep -E 'libnvidia-ml|libcuda'  # and install the driver again"),
-    ("not_loaded", f"{ON_HOST}sudo modprobe nvidia || dkms status"),
-    ("communicate", f"{ON_HOST}sudo modprobe nvidia || dkms status"),
+    ("library_missing", _LIBRARY),
+    ("not_loaded", _LOAD),
+    ("communicate", _LOAD),
     ("nvml_failed", _LOOK),
 )
 
@@ -38,10 +42,18 @@ def check(facts: HostFacts, needs: HostRequirements) -> Finding:
     if not isinstance(facts.gpus, Unknown):
         return state(facts.host, facts.gpus)
     remedy = cure(facts.gpus)
+    if remedy in _REINSTALL or (remedy is None and has_no_driver(facts)):
+        remedy = by_playbook(facts.host, driver_playbook(facts), remedy or _LOOK)
     if remedy is None:
         return unread(ID, facts.host, facts.gpus, _REQUIRED, _LOOK)
     said = facts.gpus.detail or facts.gpus.why
     return Finding(ID, Status.FAIL, facts.host, f"the driver does not answer: {said}", _REQUIRED, remedy)
+
+
+def has_no_driver(facts: HostFacts) -> bool:
+    """GPUs on the bus, and nothing that asks them."""
+    silent = isinstance(facts.gpus, Unknown) and facts.gpus.why is Why.MISSING_TOOL
+    return silent and is_known(facts.bus_gpus) and bool(facts.bus_gpus)
 
 
 def cure(unknown: Unknown) -> str | None:
@@ -56,7 +68,8 @@ def state(host: str, gpus: Gpus) -> Finding:
         look = f"{ON_HOST}lspci -nn | grep -iE '3d|vga|display'"
         return Finding(ID, Status.FAIL, host, "no GPU and no driver", _REQUIRED, look)
     if gpus.driver is None and not any(gpu.uuid for gpu in gpus.devices):  # only its tool tells a UUID
-        return Finding(ID, Status.FAIL, host, f"{gpus.vendor} device without a driver", _REQUIRED, _LOOK)
+        remedy = by_playbook(host, gpus.vendor, _LOOK)
+        return Finding(ID, Status.FAIL, host, f"{gpus.vendor} device without a driver", _REQUIRED, remedy)
     simulated = " (simulated)" if gpus.simulated else ""
     return Finding(
         ID,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from inventory.facts.base import NOT_ASKED, Maybe, Unknown
 from inventory.facts.host import HostFacts
-from playbooks.checks.base import ON_HOST, Priority, of_each, unread
+from playbooks.checks.base import ON_HOST, Priority, by_playbook, of_each, unread
 from playbooks.finding import Finding, Status
 from playbooks.requirements import Requirements
 
@@ -43,9 +43,10 @@ def of_host(host: str, offset: float, synchronised: Maybe[bool] = NOT_ASKED) -> 
     observed = f"{abs(offset):.1f} s {'ahead of' if offset > 0 else 'behind'} the control machine"
     if abs(offset) > WARN_S:
         status = Status.FAIL if abs(offset) > FAIL_S else Status.WARN
-        return Finding(ID, status, host, observed, _REQUIRED, _REMEDY)
+        return Finding(ID, status, host, observed, _REQUIRED, by_playbook(host, "tuning", _REMEDY))
     if synchronised is False:
-        return Finding(ID, Status.WARN, host, f"{observed}, and not synchronised", _REQUIRED, _REMEDY)
+        remedy = by_playbook(host, "tuning", _REMEDY)
+        return Finding(ID, Status.WARN, host, f"{observed}, and not synchronised", _REQUIRED, remedy)
     return Finding(ID, Status.PASS, host, observed)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from inventory.facts.base import Unknown, is_known
 from inventory.facts.host import HostFacts, Toolchain
-from playbooks.checks.base import ON_HOST, Priority, skip
+from playbooks.checks.base import ON_HOST, Priority, by_playbook, skip
 from playbooks.checks.launch_context import gpu_count
 from playbooks.finding import Finding, Status
 from playbooks.requirements import HostRequirements, Requirements
@@ -16,7 +16,7 @@ PRIORITY = Priority.P1
 WHY = "kernels that are compiled at the start fail after minutes of loading, in the middle of a long traceback"
 
 _REQUIRED = "a C compiler with its headers, and those of the environment's Python"
-_REMEDY = f"{ON_HOST}sudo apt-get install gcc libc6-dev || sudo dnf install gcc glibc-devel"
+_BY_HAND = f"{ON_HOST}sudo apt-get install gcc libc6-dev || sudo dnf install gcc glibc-devel"
 
 
 def check(facts: Mapping[str, HostFacts], needs: Requirements) -> tuple[Finding, ...]:
@@ -29,11 +29,11 @@ def _of_host(facts: HostFacts, needs: HostRequirements, environment: str | None)
     if isinstance(facts.toolchain, Unknown):
         return skip(ID, facts.host, f"the compiler is {facts.toolchain}")
     bad = Status.FAIL if gpu_count(facts, needs) else Status.WARN
-    tools = facts.toolchain
+    tools, remedy = facts.toolchain, by_playbook(facts.host, "tools", _BY_HAND)
     if tools.compiler is None:
-        return Finding(ID, bad, facts.host, "there is no C compiler (cc)", _REQUIRED, _REMEDY)
+        return Finding(ID, bad, facts.host, "there is no C compiler (cc)", _REQUIRED, remedy)
     if tools.fault:
-        return Finding(ID, bad, facts.host, f"{tools.compiler} makes no library: {tools.fault}", _REQUIRED, _REMEDY)
+        return Finding(ID, bad, facts.host, f"{tools.compiler} makes no library: {tools.fault}", _REQUIRED, remedy)
     folder = without_headers(tools, facts, environment)
     if folder:
         remedy = f"{ON_HOST}sudo apt-get install python3-dev || sudo dnf install python3-devel  # of the same version"

@@ -4,7 +4,8 @@ import re
 
 from inventory.facts.base import Unknown, is_known
 from inventory.facts.host import HostFacts, Updates
-from playbooks.checks.base import ON_HOST, Priority, skip
+from playbooks.checks.base import ON_HOST, Priority, by_playbook, skip
+from playbooks.checks.devices import driver_playbook
 from playbooks.checks.launch_context import gpu_count
 from playbooks.finding import Finding, Status
 from playbooks.requirements import HostRequirements
@@ -15,7 +16,7 @@ WHY = "libraries of the driver that are newer than its kernel module refuse ever
 
 DRIVER = re.compile(r"(?:lib)?nvidia|cuda-drivers|amdgpu")
 _REQUIRED = "nothing that waits for a reboot"
-_REMEDY = f"{ON_HOST}sudo reboot  # in a window: bringup never does"
+_REMEDY = f"{ON_HOST}sudo reboot, in a window"
 
 
 def check(facts: HostFacts, needs: HostRequirements) -> Finding:
@@ -26,7 +27,8 @@ def check(facts: HostFacts, needs: HostRequirements) -> Finding:
     waiting = [one for one in upgraded if not (loaded and loaded in one)]
     if waiting and gpu_count(facts, needs):
         observed = f"upgraded since boot: {', '.join(waiting[:4])}; loaded is {loaded or 'an older module'}"
-        return Finding(ID, Status.FAIL, facts.host, observed, _REQUIRED, _REMEDY)
+        remedy = by_playbook(facts.host, f"{driver_playbook(facts)} --reboot", _REMEDY)
+        return Finding(ID, Status.FAIL, facts.host, observed, _REQUIRED, remedy)
     reasons = pending(facts, facts.updates)
     if reasons:
         return Finding(ID, Status.WARN, facts.host, "; ".join(reasons), _REQUIRED, _REMEDY)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from inventory.facts.base import is_known
 from inventory.facts.host import Driver, HostFacts
-from playbooks.checks.base import ON_HOST, Priority, skip
+from playbooks.checks.base import ON_HOST, Priority, by_playbook, skip
 from playbooks.checks.devices import is_amd, plans_no_gpu
 from playbooks.checks.interconnect import uses_deepep
 from playbooks.finding import Finding, Status
@@ -24,7 +24,7 @@ DMABUF_SINCE = (5, 12)
 _REQUIRED = "nvidia_peermem that the RDMA stack knows, or dmabuf (kernel 5.12 with the open module)"
 _REMEDY = (
     f"{ON_HOST}sudo modprobe nvidia-peermem; ls /sys/kernel/mm/memory_peers"
-    "  # where it stays empty, load it again after the NIC's driver"
+    "; where it stays empty, load it again after the NIC's driver"
 )
 
 
@@ -45,7 +45,7 @@ def of_host(facts: HostFacts, needs: HostRequirements) -> Finding:
     peer = peer_of(facts.driver)
     observed = f"{peer} is loaded, but /sys/kernel/mm/memory_peers is empty" if peer else "neither peermem nor dmabuf"
     status = Status.FAIL if uses_deepep(needs) else Status.WARN
-    return Finding(ID, status, facts.host, observed, _REQUIRED, _REMEDY)
+    return Finding(ID, status, facts.host, observed, _REQUIRED, by_playbook(facts.host, "nvidia", _REMEDY))
 
 
 def is_told(driver: Driver) -> bool:

@@ -4,7 +4,7 @@ import re
 
 from inventory.facts.base import is_known
 from inventory.facts.host import HostFacts
-from playbooks.checks.base import ON_HOST, Priority, skip
+from playbooks.checks.base import ON_HOST, Priority, by_playbook, skip
 from playbooks.checks.devices import is_amd, plans_no_gpu
 from playbooks.finding import Finding, Status
 from playbooks.requirements import HostRequirements
@@ -27,6 +27,7 @@ def check(facts: HostFacts, needs: HostRequirements) -> Finding:
     if "iommu=pt" in words or "iommu=off" in words or "amd_iommu=off" in words:
         return Finding(ID, Status.PASS, facts.host, "the IOMMU is passed through")
     remedy = f"{ON_HOST}add iommu=pt to GRUB_CMDLINE_LINUX in /etc/default/grub, then sudo update-grub and reboot"
+    remedy = by_playbook(facts.host, "amd", remedy)
     return Finding(ID, Status.WARN, facts.host, "the kernel was booted without iommu=pt", "iommu=pt", remedy)
 
 

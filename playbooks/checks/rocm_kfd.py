@@ -5,7 +5,7 @@ from __future__ import annotations
 from inventory.facts.base import is_known
 from inventory.facts.host import Device, HostFacts, LaunchContext
 from inventory.quoting import quote
-from playbooks.checks.base import ON_HOST, Priority, skip, unread
+from playbooks.checks.base import ON_HOST, Priority, by_playbook, skip, unread
 from playbooks.checks.devices import is_amd, plans_no_gpu
 from playbooks.finding import Finding, Status
 from playbooks.requirements import HostRequirements
@@ -30,10 +30,13 @@ def check(facts: HostFacts, needs: HostRequirements) -> Finding:
         fact = facts.context if context is None else context.devices
         return unread(ID, facts.host, fact, _REQUIRED, _LOOK)  # type: ignore[arg-type]
     if not any(one.path == "/dev/kfd" for one in nodes):
-        return Finding(ID, Status.FAIL, facts.host, "there is no /dev/kfd", _REQUIRED, _LOOK)
+        remedy_of = by_playbook(facts.host, "amd", _LOOK)
+        return Finding(ID, Status.FAIL, facts.host, "there is no /dev/kfd", _REQUIRED, remedy_of)
     denied = [one for one in nodes if not one.opens]
     if denied:
-        return Finding(ID, Status.FAIL, facts.host, observed(denied, context), _REQUIRED, remedy(denied, context))
+        return Finding(
+            ID, Status.FAIL, facts.host, observed(denied, context), _REQUIRED, remedy(facts.host, denied, context)
+        )
     return Finding(ID, Status.PASS, facts.host, f"{len(nodes)} devices open")
 
 
@@ -42,10 +45,11 @@ def observed(denied: list[Device], context: LaunchContext) -> str:
     return f"user {context.user or context.uid} with groups {list(context.groups)} may not open {', '.join(parts)}"
 
 
-def remedy(denied: list[Device], context: LaunchContext) -> str:
+def remedy(host: str, denied: list[Device], context: LaunchContext) -> str:
     """In a container names of groups can mean other numbers."""
     gids = sorted({one.gid for one in denied if one.gid is not None})
     if context.where == "container":
         return "add to the container's arguments: " + " ".join(f"--group-add {gid}" for gid in gids)
     groups = sorted({one.group or str(one.gid) for one in denied})
-    return f"{ON_HOST}sudo usermod -aG {quote(','.join(groups))} {quote(context.user or '$USER')}  # and log in again"
+    by_hand = f"{ON_HOST}sudo usermod -aG {quote(','.join(groups))} {quote(context.user or '$USER')}; and log in again"
+    return by_playbook(host, "amd", by_hand)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from inventory.facts.base import is_known
 from inventory.facts.host import HostFacts
-from playbooks.checks.base import ON_HOST, Priority, skip
+from playbooks.checks.base import ON_HOST, Priority, by_playbook, skip
 from playbooks.checks.devices import is_amd, plans_no_gpu
 from playbooks.checks.known_versions import AMDGPU_RELEASE, ROCM_NEWER_BY, ROCM_RELEASES
 from playbooks.checks.version import release
@@ -30,7 +30,8 @@ def check(facts: HostFacts, needs: HostRequirements) -> Finding:
     if (release(rocm) or (0,))[:2] <= newest:
         return Finding(ID, Status.PASS, facts.host, observed)
     required = f"ROCm up to {newest[0]}.{newest[1]} with this driver"
-    remedy = f"{ON_HOST}cat /sys/module/amdgpu/version  # install the amdgpu driver of that ROCm, or an older image"
+    by_hand = f"{ON_HOST}cat /sys/module/amdgpu/version; install the amdgpu driver of that ROCm, or an older image"
+    remedy = by_playbook(facts.host, "amd", by_hand)
     return Finding(ID, Status.WARN, facts.host, observed, required, remedy)
 
 

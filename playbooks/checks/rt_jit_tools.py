@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from inventory.facts.base import is_known
 from inventory.facts.host import HostFacts
-from playbooks.checks.base import ON_HOST, Priority, skip
+from playbooks.checks.base import ON_HOST, Priority, by_playbook, skip
 from playbooks.checks.devices import plans_no_gpu
 from playbooks.checks.stored import planned_environment
 from playbooks.finding import Finding, Status
@@ -47,5 +47,6 @@ def of_host(facts: HostFacts, host: HostRequirements, needs: Requirements) -> Fi
     if found:
         return Finding(ID, Status.PASS, facts.host, ", ".join(found))
     required = f"{compiler}, or the wheels {' or '.join(wheels)}"
-    remedy = f"{ON_HOST}install the toolkit of the driver's version, or `vllm download-kernels` in the environment"
+    by_hand = f"{ON_HOST}install the toolkit of the driver's version, or `vllm download-kernels` in the environment"
+    remedy = by_playbook(facts.host, "amd --value rocm_on_host=yes" if vendor == "amd" else "nvidia", by_hand)
     return Finding(ID, Status.FAIL, facts.host, f"no {compiler} and no compiled kernels", required, remedy)

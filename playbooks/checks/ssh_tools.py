@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from inventory.facts.base import Unknown, is_known
 from inventory.facts.host import HostFacts
-from playbooks.checks.base import ON_HOST, Priority, skip
+from playbooks.checks.base import ON_HOST, Priority, by_playbook, skip
 from playbooks.finding import Finding, Status
 from playbooks.requirements import HostRequirements
 
@@ -29,6 +29,7 @@ def check(facts: HostFacts, _needs: HostRequirements) -> Finding:
         return Finding(ID, Status.PASS, facts.host, "all tools that are asked are there")
     debian, redhat = (" ".join(dict.fromkeys(PACKAGES[name][kind] for name in missing)) for kind in (0, 1))
     remedy = f"{ON_HOST}sudo apt-get install {debian} || sudo dnf install {redhat}"
+    remedy = by_playbook(facts.host, "tools", remedy)
     return Finding(ID, Status.WARN, facts.host, f"not there: {', '.join(missing)}", "the tools that are asked", remedy)
 
 

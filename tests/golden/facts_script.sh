@@ -1153,6 +1153,8 @@ automatic_updates() {
     for timer in /etc/systemd/system/timers.target.wants/*; do
         case $timer in *dnf-automatic*.timer | *apt-daily-upgrade.timer) printf 'timer %s\n' "${timer##*/}" ;; esac
     done
+    grep -h -s -E '^ *exclude(pkgs)? *=' /etc/dnf/dnf.conf /etc/dnf/automatic.conf
+    sed -n 's/^\([^#!].*\)-[0-9]*:[^-]*-[^-]*$/locked \1/p' /etc/dnf/plugins/versionlock.list 2>/dev/null
 }
 
 # reboot_wanted: the packages that want one.

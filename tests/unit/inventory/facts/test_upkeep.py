@@ -124,6 +124,21 @@ def test_updates() -> None:
     assert len(found.upgraded_since_boot) == 2
 
 
+def test_what_dnf_leaves_out_and_holds() -> None:
+    """Of the configuration and of the versionlock, as the gathering script prints them."""
+    said = (
+        "timer dnf-automatic-install.timer\n"
+        "excludepkgs = kernel*, nvidia*\n"
+        " exclude=amdgpu-dkms*\n"
+        "locked amdgpu-dkms\nlocked kernel-devel\n"
+    )
+    found = upkeep.read_updates(answers({"upkeep.automatic": said, "upkeep.held": (127, "dpkg: not found")}))
+    assert not isinstance(found, Unknown)
+    assert found.automatic is True
+    assert found.excluded == ("kernel*", "nvidia*", "amdgpu-dkms*")
+    assert found.held == ("amdgpu-dkms", "kernel-devel")
+
+
 def test_a_host_without_apt_and_uptime_tells_less() -> None:
     found = upkeep.read_updates(answers({"upkeep.automatic": (1, "sh: apt-config: not found"), "upkeep.reboot": ""}))
     assert found == Updates(automatic=None, wants_reboot=False)

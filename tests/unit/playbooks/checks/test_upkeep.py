@@ -10,6 +10,7 @@ from inventory.facts.host import (
     Busy,
     Driver,
     Environment,
+    Gpus,
     HostFacts,
     Load,
     Mount,
@@ -40,6 +41,12 @@ def kept(**fields: Any) -> HostFacts:  # noqa: ANN401
     return replace(tray(), updates=Updates(**fields))
 
 
+def of_amd(family: str = "debian", **fields: Any) -> HostFacts:  # noqa: ANN401
+    return change(
+        replace(kept(**fields), gpus=Gpus("amd", "6.14.14", None, (), simulated=False)), "system", family=family
+    )
+
+
 @table(
     Case("none", Status.PASS, kept(automatic=False)),
     Case("all left out", Status.PASS, kept(automatic=True, excluded=ALL)),
@@ -53,6 +60,15 @@ def kept(**fields: Any) -> HostFacts:  # noqa: ANN401
     Case("held", Status.PASS, kept(automatic=True, excluded=ALL[1:], held=("nvidia-driver-580",))),
     Case("by a pattern", Status.PASS, kept(automatic=True, excluded=("(lib)?nvidia", "cuda.*", "linux-.*"))),
     Case("by no pattern at all", Status.WARN, kept(automatic=True, excluded=("*", "["))),
+    Case("AMD's driver", Status.PASS, of_amd(automatic=True, excluded=("amdgpu-dkms", "linux-image"))),
+    Case("AMD's is not", Status.WARN, of_amd(automatic=True), says=("amdgpu-dkms, linux-image", "--playbook tuning")),
+    Case("RHEL", Status.PASS, of_amd("rhel", automatic=True, excluded=("kernel*",), held=("amdgpu-dkms",))),
+    Case(
+        "RHEL's kernel is not",
+        Status.WARN,
+        of_amd("rhel", automatic=True, held=("amdgpu-dkms",)),
+        says=("kernel-core",),
+    ),
     Case("no GPU", Status.SKIP, kept(automatic=True), cpu_needs()),
     Case("not told", Status.SKIP, kept(automatic=None)),
     Case("unknown", Status.SKIP, replace(tray(), updates=HUNG)),
