@@ -22,6 +22,8 @@ from launch.gang import STOPPED, states_ahead
 from launch.gather import gather_all
 from launch.memory.show import numbers
 from launch.outline import launched
+from launch.prefetch.of_deploy import BEFORE, bring, weights_ahead, without_weights
+from launch.pruning import prune
 from launch.reattach import jobs_finished
 from launch.running.change import Change as Changing
 from launch.running.change import recorded
@@ -46,6 +48,7 @@ if TYPE_CHECKING:
     from inventory.transport.base import Transport
     from launch.catalogue import Found
     from launch.generation import Generation
+    from launch.prefetch.prefetch import Prepared as Weights
     from launch.report import Report
     from launch.request import Request
     from launch.smoke import Answer
@@ -70,14 +73,21 @@ class Prepared:
     assembly: Assembly
     plan: Plan
     told: Told | None = None
+    weights: Weights | None = None  # how those come that are missing
 
 
-def prepare(found: Found, request: Request, fleet: Fleet, report: Report) -> Prepared:
+Shape = Callable[[Assembly, Mapping[str, "HostFacts"], Mapping[str, str]], Assembly]
+"""Makes another deployment of a launch: of its assembly, the facts and the state dirs of its hosts."""
+
+
+def prepare(
+    found: Found, request: Request, fleet: Fleet, report: Report, shape: Shape = lambda one, _, __: one
+) -> Prepared:
     """Look at the hosts and plan. Raises what forbids the deploy; nothing is changed."""
     with report.phase("Gather"):
         facts = _gathered(fleet)
     with report.phase("Place"):
-        assembly = supplied(found, request, fleet, facts, report)
+        assembly = shape(supplied(found, request, fleet, facts, report), facts, fleet.state_dirs)
         report.reasons(assembly.decision.placement.reasons, assembly.gang.hosts)
         _say_memory(assembly, report)
     with report.phase("Check"):
@@ -87,7 +97,8 @@ def prepare(found: Found, request: Request, fleet: Fleet, report: Report) -> Pre
     with report.phase("Plan"):
         _refuse_left_behind(assembly.gang, survey(fleet))
         plan = _planned(assembly, fleet, seen)
-    return Prepared(request, assembly, plan)
+        weights = weights_ahead(assembly.decision.choice, request, plan, fleet, facts, report)
+    return Prepared(request, assembly, plan, weights=weights)
 
 
 def _say_memory(assembly: Assembly, report: Report) -> None:
@@ -119,17 +130,29 @@ def carry_out(prepared: Prepared, fleet: Fleet, report: Report, again: Callable[
         if jobs_finished(fleet, report):
             prepared = again()
         make = partial(
-            apply, prepared.plan, fleet, run=owner.run, state_dirs=fleet.state_dirs, progress=report, owner=owner
+            apply,
+            without_weights(prepared.plan),
+            fleet,
+            run=owner.run,
+            state_dirs=fleet.state_dirs,
+            progress=report,
+            owner=owner,
         )
         if not prepared.plan.empty:
             with report.phase("Try"):
                 tried = _tried(prepared, fleet, report)
             with report.phase("Apply"):
-                make(phases=[phase for phase in Phase if phase is not Phase.START])
+                make(phases=BEFORE)
+            bring(prepared.weights, fleet, report, owner)
+            with report.phase("Apply the rest"):
+                make(phases=[phase for phase in Phase if phase not in {*BEFORE, Phase.START}])
             if later := {one.check for one in tried if one.status is Status.SKIP} & AFTER_INSTALLATION:
                 with report.phase("Try what was installed"):
                     _tried(prepared, fleet, report, later)
         _start_and_prove(prepared, fleet, report, partial(make, phases=[Phase.START]), owner)
+        if not prepared.plan.empty:
+            environment = prepared.assembly.needs.environment
+            prune(fleet, prepared.plan.hosts, report, needed=[environment] if environment else [])
     report.timings()
 
 
@@ -172,7 +195,8 @@ def _start_and_prove(prepared: Prepared, fleet: Fleet, report: Report, start: Ca
         report.say(
             f"{answer.endpoint.url} on {answer.endpoint.host}: {answer.text!r} in {answer.seconds} s", style="green"
         )
-    report.say(f"{gang.name} is serving on {', '.join(url for one in gang.members for url in one.urls)}", style="green")
+    urls = ", ".join(url for one in gang.members for url in one.urls)
+    report.say(f"{gang.name} is serving on {urls}" if urls else f"{gang.name} is up", style="green")
     if started:
         with report.phase("Caches"):
             harvest(fleet, prepared.assembly, ready, report)

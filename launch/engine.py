@@ -20,7 +20,7 @@ from playbooks.environments import EnvironmentDefinition, load_environment
 from playbooks.layout import Layout
 from playbooks.steps.directory import directory
 from playbooks.steps.python_env import Sources, python_env
-from playbooks.steps.weights import Checkpoint, downloaded_weights, made_weights
+from playbooks.steps.weights import Checkpoint, made_weights, prefetched_weights
 
 if TYPE_CHECKING:
     from inventory.facts.host import HostFacts
@@ -34,7 +34,6 @@ HERE = Path(__file__).parent
 IN_IMAGE = "/usr/local/bin/vllm"  # containers are started by the last part of it, wherever the image has it
 BUILT_FOR = ("NVIDIA",)  # brands whose GPUs the wheels of `playbooks/environments` run on
 MAKE_WEIGHTS = HERE / "tiny" / "make_weights.py"
-MANIFEST_PROGRAM = HERE / "programs" / "manifest.py"
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +124,8 @@ def _engine(choice: Choice, host: Host, facts: HostFacts, served_name: str, draf
         steps=(
             directory(layout.caches, mode="0755", why="caches survive a start and are the engine's home"),
             python_env(wanted, folder=environment, sources=sources_of(host)),
-            _weights_step(choice, checkpoint, environment, host),
-            *(_downloaded(one, environment, host) for one in drafts),
+            _weights_step(choice, checkpoint, environment),
+            *(prefetched_weights(one) for one in drafts),
         ),
         downloads=(
             _environment_download(wanted, environment, facts),
@@ -201,7 +200,7 @@ def _environment_download(wanted: EnvironmentDefinition, folder: str, facts: Hos
     return Download("environment", folder, wanted.size_bytes, present)
 
 
-def _weights_step(choice: Choice, checkpoint: Checkpoint, environment: str, host: Host) -> Step:
+def _weights_step(choice: Choice, checkpoint: Checkpoint, environment: str) -> Step:
     made = choice.found.recipe.bringup.random
     if made:
         return made_weights(
@@ -210,17 +209,7 @@ def _weights_step(choice: Choice, checkpoint: Checkpoint, environment: str, host
             program=MAKE_WEIGHTS.read_text(),
             arguments=("--kind", made.kind, "--seed", str(made.seed)),
         )
-    return _downloaded(checkpoint, environment, host)
-
-
-def _downloaded(checkpoint: Checkpoint, environment: str, host: Host) -> Step:
-    return downloaded_weights(
-        checkpoint,
-        hf=(f"{environment}/bin/hf",),
-        python=(f"{environment}/bin/python",),
-        endpoint=_shown(host.mirrors.hub),
-        manifest_program=MANIFEST_PROGRAM.read_text(),
-    )
+    return prefetched_weights(checkpoint)
 
 
 def _weights_download(pinned: Weights | None, checkpoint: Checkpoint, facts: HostFacts) -> Download:

@@ -14,23 +14,18 @@ from launch.resolve.constraints import applies
 from playbooks.images.image import Image
 from playbooks.images.reference import Reference, parse_reference
 from playbooks.steps.image import local_name
-from playbooks.steps.weights import downloaded_weights
 
 if TYPE_CHECKING:
     from inventory.facts.host import HostFacts
-    from inventory.schema import Host
     from launch.choice import Choice
     from launch.command import HostCommand, Program
     from launch.container import ContainerRun
     from launch.placement import Node
-    from playbooks.plan import Step
     from playbooks.steps.weights import Checkpoint
 
 ENGINES = ("docker", "podman")
 HOST_PYTHON = "/usr/bin/python3"
 """What asks for the completion that proves it serves: the host's own, which needs nothing beyond itself."""
-
-_PASSED = ("HF_ENDPOINT", "HF_TOKEN", "http_proxy", "https_proxy", "no_proxy")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,26 +86,6 @@ def _runtime(choice: Choice, facts: HostFacts) -> str:
         next_command=f"install docker on {facts.host}; what the image is: invoke recipes.show --model {choice.slug}",
         host=facts.host,
     )
-
-
-def weights_steps(image: EngineImage, host: Host, manifest_program: str) -> tuple[Step, ...]:
-    """The checkpoints, downloaded by the image's own `hf`: it has everything that reads them."""
-    endpoint = host.mirrors.hub.reveal() if host.mirrors.hub else None
-    steps = []
-    for one in image.checkpoints:
-        hf, python = (tuple(_tool(image, one.folder, name)) for name in ("hf", "python3"))
-        steps.append(
-            downloaded_weights(one, hf=hf, python=python, endpoint=endpoint, manifest_program=manifest_program)
-        )
-    return tuple(steps)
-
-
-def _tool(image: EngineImage, folder: str, name: str) -> list[str]:
-    words = [image.runtime, "run", "--rm", "-i", "--pull", "never", "--network", "host"]
-    words += ["--volume", f"{folder}:{folder}", "--env", "HOME=/tmp"]
-    for variable in _PASSED:  # only those that are set; a token is among no words
-        words += ["--env", variable]
-    return [*words, "--entrypoint", name, image.name]
 
 
 def run_for(

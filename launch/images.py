@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from inventory.errors import BadInput, CheckFailed
 from inventory.facts.base import is_known
-from launch.engine import MANIFEST_PROGRAM
-from launch.image_engine import EngineImage, weights_steps
+from launch.image_engine import EngineImage
 from launch.request import refused
 from launch.requirements import Download
 from playbooks.cargo import Cargo
@@ -19,6 +18,7 @@ from playbooks.images.image import PLATFORMS, Image
 from playbooks.images.registry import Registry
 from playbooks.layout import Layout
 from playbooks.steps.image import loaded_image, pulled_image
+from playbooks.steps.weights import prefetched_weights
 from playbooks.web import Web
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def _with_image(
         mirror = host.mirrors.registry
         step = pulled_image(image.reference, image.found, engine=image.runtime, mirror=mirror)
         downloads = []
-    weights = weights_steps(image, host, MANIFEST_PROGRAM.read_text())
+    weights = tuple(prefetched_weights(one) for one in image.checkpoints)
     return replace(
         engine, image=image, steps=(*engine.steps, step, *weights), downloads=(*engine.downloads, *downloads)
     )

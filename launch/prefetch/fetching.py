@@ -127,6 +127,10 @@ class Fetching:
             return replace(made, urls=urls)
         return made
 
+    def _adopting(self, host: str, whole: Manifest) -> FetchJob:
+        job = self._job(host, (), {})
+        return replace(job, manifest=whole, run=f"{self.owner.run}-adopt", origin="none", mine=None, rate_file=None)
+
     def _give_token(self, jobs: Mapping[str, FetchJob], token: Secret) -> None:
         """A file for the login user alone, which the job removes at its end."""
 
@@ -170,8 +174,7 @@ class Fetching:
         self.progress.begin(dict.fromkeys(lacking, manifest.bytes), "spreading")
         distribute(self.fleet, delivery, owner=self.owner, report=self.progress.spread)
         # What was verified is taken down with its time of change: what is written to later is seen without reading it.
-        jobs = {host: replace(self._job(host, (), {}), manifest=whole, origin="none", mine=None) for host in lacking}
-        self._apply({host: (fetched(job),) for host, job in jobs.items()}, "adopt")
+        self._apply({host: (fetched(self._adopting(host, whole)),) for host in lacking}, "adopt")
 
     def _pushed(
         self, shares: Mapping[str, Sequence[str]], token: Secret | None, seen: Mapping[str, Seen]

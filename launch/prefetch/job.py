@@ -86,6 +86,7 @@ chmod 0700 -- "$work"
 {base64.encodebytes(job.spec.encode()).decode()}END
 cd -- "$work/bin"
 {words}
+cd / && rm -rf -- "$work/bin" "$work/spec.json" "$work/hf" "$work/xet" "$work/pull.json"
 """
 
 

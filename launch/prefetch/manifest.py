@@ -105,7 +105,7 @@ def _file(told: Any) -> ManifestFile:  # noqa: ANN401  (JSON of somebody)
 
 def _sum(told: Mapping[str, Any], key: str, digits: int) -> str | None:
     value = told.get(key)
-    if value is None:
+    if value in {None, ""}:  # simulated weights have none
         return None
     if not isinstance(value, str) or len(value) != digits or not set(value) <= set("0123456789abcdef"):
         raise ValueError(f"{told['path']} has no {key}")

@@ -83,13 +83,13 @@ def prepared_of(
 def _plan(
     one: WantedWeights, wanted: WantedOfLaunch, fleet: Fleet, options: Options, token: Secret | None
 ) -> CheckpointPlan:
-    hosts = fleet.hosts
+    hosts = {host.name: host for host in wanted.choice.hosts}
     seen: Mapping[str, Seen] = {}
     if one.commit:
-        seen = look(fleet, _asked(one, one.commit, wanted, fleet, options))
+        seen = look(fleet, _asked(one, one.commit, wanted, options))
     manifest = resolved(one, options.source, options.fetch, fleet, seen, token)
     if not seen:
-        seen = look(fleet, _asked(one, manifest.commit, wanted, fleet, options))
+        seen = look(fleet, _asked(one, manifest.commit, wanted, options))
     asking = Asking(
         manifest,
         options.fetch,
@@ -108,9 +108,9 @@ def _may_fetch(host: Host, seen: Seen, options: Options) -> bool:
     return host.internet is not False and seen.reaches is not False
 
 
-def _asked(one: WantedWeights, commit: str, wanted: WantedOfLaunch, fleet: Fleet, options: Options) -> dict[str, Asked]:
+def _asked(one: WantedWeights, commit: str, wanted: WantedOfLaunch, options: Options) -> dict[str, Asked]:
     engine = engine_environment(wanted.choice)
-    return {name: _asked_of(host, one.folder(host, commit), engine, options) for name, host in fleet.hosts.items()}
+    return {host.name: _asked_of(host, one.folder(host, commit), engine, options) for host in wanted.choice.hosts}
 
 
 def _asked_of(host: Host, folder: str, engine: str | None, options: Options) -> Asked:
@@ -130,9 +130,8 @@ def _outside(host: Host, options: Options) -> str:
     return endpoint.reveal() if endpoint else DEFAULT_HUB
 
 
-def addresses_of(fleet: Fleet, facts: Mapping[str, HostFacts]) -> dict[str, str]:
+def addresses_of(hosts: Sequence[Host], facts: Mapping[str, HostFacts]) -> dict[str, str]:
     """Where hosts give files to each other: the fabric or LAN address, as a launch takes it."""
-    hosts = list(fleet.hosts.values())
     if len(hosts) < 2:
         return {}
     return {one.name: address_of(one, [peer for peer in hosts if peer is not one], facts)[0] for one in hosts}
@@ -151,7 +150,8 @@ def carry_out(
     for number, plan in enumerate(prepared.plans):
         if plan.pending:
             work = Fetching(plan, prepared.options.limit, fleet, progress, replace(owner, run=f"{owner.run}-{number}"))
-            work.carry_out(prepared.token, prepared.facts, addresses_of(fleet, prepared.facts), _look_again(prepared))
+            addresses = addresses_of(prepared.wanted.choice.hosts, prepared.facts)
+            work.carry_out(prepared.token, prepared.facts, addresses, _look_again(prepared))
     again_planned = again()
     if again_planned.pending:
         raise_all(_unfinished(again_planned))

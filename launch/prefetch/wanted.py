@@ -41,7 +41,10 @@ class WantedOfLaunch:
 
 def wanted_of(found: Found, request: Request, hosts: Sequence[Host], facts: Mapping[str, HostFacts]) -> WantedOfLaunch:
     """The model's weights, and those of a draft model that its command names. Raises what leaves no choice."""
-    choice = fitting(found, request, hosts, facts)
+    return wanted_by(fitting(found, request, hosts, facts), request)
+
+
+def wanted_by(choice: Choice, request: Request) -> WantedOfLaunch:
     extra = choice.found.recipe.bringup
     if extra.random:
         return WantedOfLaunch(choice, (), made=True)

@@ -65,7 +65,7 @@ def prefetch(  # noqa: PLR0913  (its flags)
             return ExitCode.CHANGES_PENDING if first.pending else ExitCode.DONE
         if first.pending:
             _carry_out(first, fleet, report, prepared, json=json)
-        report.say(_next(first, asked.model, ",".join(fleet.hosts)))
+        report.say(_next(first, asked.model, ",".join(fleet.hosts), asked.revision))
     return ExitCode.DONE
 
 
@@ -93,10 +93,10 @@ def _carry_out(first: Prepared, fleet: Fleet, report: Report, again: Callable[[]
     report.timings()
 
 
-def _next(found: Prepared, model: str, hosts: str) -> str:
+def _next(found: Prepared, model: str, hosts: str, revision: str | None) -> str:
     """The launch that these weights are for, with what only this prefetch knows."""
     words = ["invoke deploy", f"--model {quote(model)}", f"--hosts {quote(hosts)}"]
-    words += [f"--revision {one}" for one in found.pinned_here[:1]]
+    words += [f"--revision {one}" for one in [revision or "", *found.pinned_here[:1]][-1:] if one]
     strategy = next((one.load_strategy for one in found.plans if one.load_strategy), None)
     words += [f"--set safetensors-load-strategy={strategy}"] if strategy else []
     return f"next: {' '.join(words)}"
@@ -139,7 +139,7 @@ def _line(one: HostPlan) -> str:
 
 
 def gb(size: int) -> str:
-    return f"{size / 1e9:.2f} GB"
+    return f"{size / 1e9:.2f} GB" if size >= 1e9 else f"{size / 1e6:.1f} MB"
 
 
 def _status(chosen: Sequence[Host], *, json: bool) -> ExitCode:

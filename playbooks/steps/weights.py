@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from inventory.quoting import quote, quote_all
-from playbooks.plan import ABSENT, Phase, Step
+from playbooks.plan import ABSENT, Change, Phase, Step
 
 MANIFEST = ".bringup-manifest.json"
 MAKE_DEADLINE_S = 300.0
-DOWNLOAD_DEADLINE_S = 24 * 3600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,40 +31,29 @@ def made_weights(checkpoint: Checkpoint, *, python: str, program: str, arguments
     )
     return _step(
         checkpoint,
-        script=_run((python,), words, program),
+        script=f"mkdir -p -- {quote(checkpoint.folder)}\n{_run((python,), words, program)}",
         summary=f"make random weights for {checkpoint.repo}",
         why="the trial model has no weights to download: every host makes the same random ones",
         deadline_s=MAKE_DEADLINE_S,
     )
 
 
-def downloaded_weights(
-    checkpoint: Checkpoint,
-    *,
-    hf: Sequence[str],
-    python: Sequence[str],
-    endpoint: str | None,
-    manifest_program: str,
-) -> Step:
-    """A checkpoint downloaded by the engine's own `hf`, then listed with sizes and sha256.
-
-    `hf` and `python`: the words that start them, of an environment or of an image.
-    """
-    endpoint_line = f"export HF_ENDPOINT={quote(endpoint)}\n" if endpoint else ""
-    download = quote_all(
-        [
-            *(*hf, "download", checkpoint.repo, "--revision", checkpoint.commit),
-            *("--local-dir", checkpoint.folder),
-        ]
-    )
-    words = quote_all([checkpoint.folder, checkpoint.repo, checkpoint.commit])
+def prefetched_weights(checkpoint: Checkpoint) -> Step:
+    """A checkpoint that a prefetch brings before the changes of its phase are made: no script of one host can."""
     return _step(
         checkpoint,
-        script=f"{endpoint_line}{download}\n{_run(python, words, manifest_program)}",
-        summary=f"download {checkpoint.repo} at {checkpoint.commit[:12]}",
-        why="a launch never downloads: weights are on every host, complete, before any rank starts",
-        deadline_s=DOWNLOAD_DEADLINE_S,
+        script=_BY_PREFETCH,
+        summary=f"fetch {checkpoint.repo} at {checkpoint.commit[:12]}, once, and spread it",
+        why="a launch never downloads: weights are on every host, verified, before any rank starts",
+        deadline_s=MAKE_DEADLINE_S,
     )
+
+
+def is_prefetched(change: Change) -> bool:
+    return change.script == _BY_PREFETCH
+
+
+_BY_PREFETCH = "echo 'weights come by a prefetch, which has not been made' >&2; exit 1"
 
 
 def _run(python: Sequence[str], words: str, program: str) -> str:
@@ -83,7 +71,7 @@ def _step(checkpoint: Checkpoint, *, script: str, summary: str, why: str, deadli
             f"elif [ -e {folder} ]; then printf partial; else printf {ABSENT}; fi"
         ),
         wanted="complete",
-        script=f"mkdir -p -- {folder}\n{script}",
+        script=script,
         summary=summary,
         deadline_s=deadline_s,
     )

@@ -54,7 +54,6 @@ def test_mirrors_of_the_inventory_reach_the_steps() -> None:
     seen = facts(trays, [4])
     choice = choose(CATALOGUE.find("gpt-oss-120b"), Request("gpt-oss-120b"), trays, seen)
     scripts = "\n".join(step.script for step in engines_of(choice, trays, seen, served_name="m")["tray1"].steps)
-    assert "export HF_ENDPOINT=https://hub.example/hf" in scripts
     assert "index=https://user:secret@index.example/simple" in scripts
 
 

@@ -116,11 +116,11 @@ def test_another_build_is_another_generation(registry: Site) -> None:
     assert first.gang.generation == again.gang.generation != other.gang.generation
 
 
-def test_weights_are_fetched_by_the_image_itself(registry: Site) -> None:
+def test_weights_come_by_a_prefetch(registry: Site) -> None:
     _, made = engines(mirror=mirror_of(registry))
     (weights,) = steps_named(made["tray1"], "weights")
-    assert "--entrypoint hf bringup/vllm-openai:" in weights.script
-    assert "--pull never" in weights.script
+    assert weights.wanted == "complete"
+    assert "fetch" in weights.summary
 
 
 def test_a_digest_that_was_given_needs_no_registry() -> None:
