@@ -14,7 +14,7 @@ from typing import Any
 
 from invoke import Collection, Context, Task, task
 
-from launch.flags import CHOICE, DECISIONS, DEPLOYED, HELP, INSTALL, LOGS, SETTINGS
+from launch.flags import CHOICE, DECISIONS, DEPLOYED, HELP, INSTALL, LOGS, RECOVERY, SETTINGS
 
 # invoke turns the writing of bytecode off, and every call would then compile bringup anew: 0.6 s of a processor.
 sys.dont_write_bytecode = bool(os.environ.get("PYTHONDONTWRITEBYTECODE"))
@@ -66,7 +66,7 @@ VERBS = (
         "deploy",
         "Probe, check, plan, install, launch and prove a model on hosts; typed again, it changes nothing.",
         (*CHOICE, *SETTINGS, *DECISIONS, "timeout", "image_digest", "image_archive", "hooks"),
-        rollback_on_failure=False,
+        **RECOVERY,
         dry_run=False,
         json=False,
     ),
@@ -217,6 +217,14 @@ VERBS = (
         ("hosts", "inventory"),
         replace=False,
         yes=False,
+    ),
+    verb(
+        "preload",
+        "Hold a launch's weights in GPU memory: what starts with --weights-from daemon need not read them. See stop.",
+        (*CHOICE, *SETTINGS, *DECISIONS),
+        timeout="",
+        dry_run=False,
+        json=False,
     ),
     verb(
         "weights.list",

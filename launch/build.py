@@ -12,6 +12,7 @@ from launch.generation import Generation, Member
 from launch.placement import LoadBalancing
 from launch.plan_parts import head_of
 from launch.planned.wanted import KEY_FILE
+from launch.recovery.guard import guard_steps
 from launch.requirements import ports_of
 from launch.supervise import state_step
 from launch.unit import UnitSettings, command_file, unit_file
@@ -84,6 +85,7 @@ def generation_of(
             python=runners[node.host].python,
             supervisor=runners[node.host].supervisor,
             servers=len(node.ranks) if placement.load_balancing is LoadBalancing.EXTERNAL else 1,
+            address=node.address,
         )
         for node in placement.nodes
     )
@@ -111,6 +113,7 @@ def generation_of(
         members=members,
         asks_key=any(command.api_key for command in decision.commands),
         drain_s=drain_of(decision),
+        guard_port=placement.rpc_port + 1 if decision.commands[0].guard else 0,
         tools={"--enable-auto-tool-choice", "--tool-call-parser"} <= set(decision.commands[0].argv),
     )
 
@@ -126,9 +129,10 @@ def _plain(containers: Mapping[str, ContainerRun]) -> list[object]:
 
 
 def _held(command: HostCommand) -> tuple[object, ...]:
-    """What its unit is held to, where it is held to something, and which key it asks for, where it asks for one."""
+    """What its unit is held to, which key it asks for, and what guards it: as far as there is any of it."""
     held = (command.affinity, command.memory_nodes) if command.affinity or command.memory_nodes else ()
-    return (*held, command.api_key.digest) if command.api_key else held
+    guard = command.guard.digest if command.guard else ()
+    return (*held, *([command.api_key.digest] if command.api_key else []), *guard)
 
 
 def _settings(
@@ -165,6 +169,8 @@ def stage_steps(
     if settings.key_file and command.api_key:
         key = command.api_key.secret.reveal()
         steps.append(file(settings.key_file, key, mode="0600", why="no other user may read it", phase=Phase.STAGE))
+    if command.guard:
+        steps += guard_steps(command.guard, gang, command.host, layout, runner.user)
     if runner.supervisor == SYSTEMD:
         unit = unit_file(settings)
         steps.append(file(f"{folder}/unit.service", unit, mode="0644", why=why, phase=Phase.STAGE))

@@ -20,6 +20,7 @@ from launch.placement import Binding, LoadBalancing, Node, Pins, Placement
 if TYPE_CHECKING:
     from launch.caches.stamp import Stamp
     from launch.planned.api_key import ApiKey
+    from launch.recovery.guard import Supervision
 
 MANY = -1
 """Values up to the next option."""
@@ -61,6 +62,7 @@ class HostCommand:
 
     `affinity` (CPUs) and `memory_nodes` are what a unit of systemd holds all of it to; empty: nothing. `api_key` is
     what clients must send: it is neither in `env` nor in `argv`. `stamp`: of the folder that its caches lie in.
+    `guard`: what watches the group; None: nothing does.
     """
 
     host: str
@@ -70,6 +72,7 @@ class HostCommand:
     memory_nodes: tuple[int, ...] = ()
     api_key: ApiKey | None = None
     stamp: Stamp | None = None
+    guard: Supervision | None = None
 
 
 @dataclass(frozen=True, slots=True)

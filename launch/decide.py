@@ -22,6 +22,7 @@ from launch.pinning import settled
 from launch.place import place
 from launch.placement import Placement
 from launch.planned.plan import planned
+from launch.preload.daemon import from_daemon, refuse_unsupported, socket_dir
 from launch.racks import rack_env, why_racks
 from launch.reasons import Reason
 from launch.request import DEFAULT_READY_TIMEOUT_S
@@ -69,8 +70,9 @@ def decide(
         argv = from_folder(process.argv, program.draft_dir) if program.draft_dir else process.argv
         stamp = _stamp(choice, program, facts[node.host], env)
         command = render(argv, env, node=node, placement=placement, program=program, api_key=key, stamp=stamp)
-        commands.append(command)
+        commands.append(replace(command, guard=request.supervision))
         api_servers[node.host] = api_server_count(process.argv, node, placement)
+    commands = _from_daemon(choice, request, commands, programs)
     name = programs[placement.head.host].served_name
     sized, why_memory = offered(commands, facts, name, wanted=request.wanted.kv_memory)
     placement = replace(placement, reasons=(*placement.reasons, *why_memory))
@@ -84,6 +86,16 @@ def _patience(request: Request) -> dict[str, str]:
     Less would change nothing but the key of the compile cache, which this variable is a part of.
     """
     return {"VLLM_ENGINE_READY_TIMEOUT_S": f"{max(request.ready_timeout_s, DEFAULT_READY_TIMEOUT_S):.0f}"}
+
+
+def _from_daemon(
+    choice: Choice, request: Request, commands: Sequence[HostCommand], programs: Mapping[str, Program]
+) -> list[HostCommand]:
+    """The commands, with weights from the daemon where that is wanted. Raises `CheckFailed` where there can be none."""
+    if not request.wanted.weights_daemon:
+        return list(commands)
+    refuse_unsupported(choice, commands, image=any(programs[one.host].image for one in commands))
+    return [replace(one, argv=from_daemon(one.argv, socket_dir(programs[one.host].cache_dir))) for one in commands]
 
 
 def _stamp(choice: Choice, program: Program, facts: HostFacts, env: Mapping[str, str]) -> Stamp:

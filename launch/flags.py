@@ -12,7 +12,16 @@ CHOICE = (
 
 SETTINGS = (
     *("profile", "kv_cache_dtype", "quantization", "prefix_hash", "scheduling", "pinning"),
-    *("lora", "max_lora_rank", "lora_loading", "kv_memory", "api_key", "media_domains", "trust_remote_code"),
+    *(
+        "lora",
+        "max_lora_rank",
+        "lora_loading",
+        "kv_memory",
+        "weights_from",
+        "api_key",
+        "media_domains",
+        "trust_remote_code",
+    ),
 )
 """Flags of every verb that decides how it serves."""
 
@@ -24,6 +33,9 @@ INSTALL = (
     *("image_digest", "image_archive"),
 )
 """Flags of `install` beside those of a launch, of which it needs none."""
+
+RECOVERY: dict[str, Any] = {"rollback_on_failure": False, "supervise": False, "alert": ""}
+"""Flags of `deploy` about what follows a failure, at once and later."""
 
 LOGS: dict[str, Any] = {"lines": "", "rank": "", "since": "", "follow": False, "nccl": False, "json": False}
 """Flags of `logs`."""
@@ -105,6 +117,8 @@ HELP = {
     "follow": "go on with what is written from now on, until Ctrl-C",
     "nccl": "also what NCCL says of itself",
     "to": "the generation, as invoke history shows it; default: the one that served before",
+    "supervise": "leave a guard on the hosts: it restarts the group once when it is down, never a lone rank",
+    "alert": "the command that the guard runs with a sentence on its stdin, such as 'logger -t bringup'",
     "rollback-on-failure": "when the start fails, go back to the generation that served before",
     "replace": "replace a host key that has changed: only when you know why it did",
     "hardware": "hardware profile of the recipes' taxonomy: gb200, h200, mi355x, ...",
@@ -123,6 +137,7 @@ HELP = {
     "max-lora-rank": "highest rank of an adapter: 1, 8, 16 (default), 32, 64, 128, 256, 320 or 512",
     "lora-loading": "static (default), or dynamic: adapters may be loaded while it serves, with one API server",
     "kv-memory": "measured: give each GPU the KV cache that an identical start printed, and profile none; default: no",
+    "weights-from": "disk (default), or daemon: what `invoke preload` holds in the memory of the GPUs",
     "api-key": "key that clients must send: a file that holds it, or generate; default: none is asked for",
     "media-domains": "hosts that images and videos may be fetched from, separated by commas; default: all",
     "trust-remote-code": "yes or no: whether Python of the model's repository runs; default: as the recipe says",

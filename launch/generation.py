@@ -34,6 +34,7 @@ class Member:
     python: str  # of the engine's environment, absolute
     supervisor: str  # systemd or process-group
     servers: int = 1
+    address: str = ""  # on the network of the gang; empty: an older record, or a gang of one
 
     def has_rank(self, rank: int) -> bool:
         """Whether it has the data-parallel rank; workers of the head's rank belong to rank 0."""
@@ -66,6 +67,7 @@ class Generation:
     asks_key: bool = False  # clients must send the key that lies beside this record
     drain_s: int = 0  # seconds that running requests get when it is stopped
     tools: bool = False  # it is asked for calls of tools too
+    guard_port: int = 0  # where its guards talk to each other; 0: it has none
 
     @property
     def hosts(self) -> tuple[str, ...]:
@@ -75,6 +77,14 @@ class Generation:
     def flags(self) -> str:
         """The flags that name this gang to a verb, whatever inventory there is and whatever else runs on its hosts."""
         return f"--hosts {quote(','.join(self.hosts))} --name {quote(self.name)}"
+
+    def behind(self, member: Member) -> int:
+        """The ranks that answer behind each endpoint of `member`.
+
+        With internal load balancing all of the gang do behind the head, with external one does behind each.
+        """
+        every = sum(one.ranks for one in self.members)
+        return {"hybrid": member.ranks, "external": 1}.get(self.load_balancing, every)
 
     def of(self, host: str) -> Member:
         return next(member for member in self.members if member.host == host)

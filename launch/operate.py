@@ -11,7 +11,7 @@ from launch.cache_lines import against, of_lines
 from launch.generation import Generation, Member
 from launch.planned.wanted import KEY_FILE
 from launch.running.history import History, history_script, read_history
-from launch.smoke import Answer, Endpoint, read_answer, smoke_script
+from launch.smoke import Answer, Endpoint, endpoint_of, read_answer, smoke_script
 from launch.supervise import STOP_GRACE_S, keep_script, start_script, stop_script
 from launch.survey import Deployment, Survey, survey, the_one
 from launch.unit import STOP_TIMEOUT_S
@@ -74,13 +74,6 @@ def canary_script(gang: Generation, endpoint: Endpoint, *, state_dir: str, timeo
     folder = Layout(state_dir).generation(gang.name, gang.generation)
     key_file = f"{folder}/{KEY_FILE}" if gang.asks_key else ""
     return smoke_script(endpoint, python=gang.of(endpoint.host).python, timeout_s=timeout_s, key_file=key_file)
-
-
-def endpoint_of(gang: Generation, member: Member, *, tools: bool = False) -> Endpoint:
-    """With internal load balancing all ranks of the gang answer behind the head, with external one behind each."""
-    behind = sum(one.ranks for one in gang.members)
-    behind = {"hybrid": member.ranks, "external": 1}.get(gang.load_balancing, behind)
-    return Endpoint(member.host, ",".join(member.urls), gang.served_name, behind, gang.prompt, gang.max_tokens, tools)
 
 
 def smoke(fleet: Fleet, gang: Generation, *, timeout_s: float) -> tuple[Answer, ...]:

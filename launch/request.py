@@ -12,6 +12,7 @@ from inventory.errors import BadInput
 from launch.planned.wanted import NOTHING, Wanted
 
 if TYPE_CHECKING:
+    from launch.recovery.guard import Supervision
     from launch.settings import Setting
 
 DEFAULT_HTTP_PORT = 8000
@@ -50,6 +51,7 @@ class Request:
     rpc_port: int = DEFAULT_RPC_PORT
     ready_timeout_s: float = DEFAULT_READY_TIMEOUT_S
     rollback_on_failure: bool = False
+    supervision: Supervision | None = None
     accept_unknown: frozenset[str] = frozenset()
     overrides: Mapping[str, str] = field(default_factory=dict)
 

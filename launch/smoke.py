@@ -15,6 +15,7 @@ from inventory.quoting import quote, quote_all
 
 if TYPE_CHECKING:
     from inventory.transport.base import Completed
+    from launch.generation import Generation, Member
 
 PROGRAM = Path(__file__).parent / "programs" / "complete.py"
 
@@ -49,6 +50,12 @@ class Answer:
     seconds: float | None
     error: str
     called: bool | None = None
+
+
+def endpoint_of(gang: Generation, member: Member, *, tools: bool = False) -> Endpoint:
+    """The endpoint, or endpoints, of one host of the gang."""
+    urls = ",".join(member.urls)
+    return Endpoint(member.host, urls, gang.served_name, gang.behind(member), gang.prompt, gang.max_tokens, tools)
 
 
 def smoke_script(endpoint: Endpoint, *, python: str, timeout_s: float, key_file: str = "") -> str:

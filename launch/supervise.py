@@ -58,7 +58,7 @@ class Told:
 
     `caches`: what its engines logged of their KV caches; none before they were ready. `pid`, `restarts` and
     `exit_status` are those of the main process, as far as its supervisor knows. `since`: when this generation became
-    the current one, Unix time by the host's clock.
+    the current one, Unix time by the host's clock. `guard`: 1 where its guard runs, 0 where it should.
     """
 
     name: str
@@ -70,6 +70,7 @@ class Told:
     restarts: int | None = None
     exit_status: int | None = None
     since: int | None = None
+    guard: int | None = None
 
 
 @cache
@@ -161,7 +162,7 @@ def read_told(answer: str, host: str) -> tuple[Told, ...]:
 
 def _main(text: str) -> dict[str, int]:
     """The numbers that the supervisor knows of the main process."""
-    named = {"pid": "pid", "restarts": "restarts", "exit": "exit_status", "since": "since"}
+    named = {"pid": "pid", "restarts": "restarts", "exit": "exit_status", "since": "since", "guard": "guard"}
     pairs = (part.partition("=") for part in text.split())
     return {named[key]: int(value) for key, _, value in pairs if key in named and re.fullmatch(r"[0-9]{1,12}", value)}
 

@@ -58,6 +58,11 @@ _RECORD = r"""printf '%s %s %s\n' "$$" "$(sed 's/.*) //' "/proc/$$/stat" | cut -
 """
 
 
+def on_record(name: str = "record") -> str:
+    """The lines of a shell script that write who it is to the file `name` of its `$directory`."""
+    return _RECORD.replace("/record", f"/{name}")
+
+
 def command_file(command: HostCommand, settings: UnitSettings) -> str:
     """The shell script that becomes the engine: a clean, explicit environment and one argv, nothing inherited."""
     if settings.container:
@@ -72,7 +77,7 @@ def command_file(command: HostCommand, settings: UnitSettings) -> str:
             "#!/bin/sh",
             f"# {settings.deployment}, generation {settings.generation}, on {command.host}: written by bringup.",
             f"directory={quote(settings.directory)}",
-            f"{_RECORD}exec env -i \\",
+            f"{on_record()}exec env -i \\",
             " \\\n".join(f"  {line}" for line in lines),
             "",
         ]
@@ -94,7 +99,7 @@ def _container_file(command: HostCommand, settings: UnitSettings, run: Container
             f"# {settings.deployment}, generation {settings.generation}, on {command.host}: written by bringup.",
             f"directory={quote(settings.directory)}",
             f"{run.engine} rm --force {quote(settings.container_name)} >/dev/null 2>&1 || :",
-            f"{_RECORD}exec env -i \\",
+            f"{on_record()}exec env -i \\",
             " \\\n".join(f"  {line}" for line in lines),
             "",
         ]

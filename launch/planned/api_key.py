@@ -59,6 +59,13 @@ def kept_key(name: str) -> Path | None:
     return path if path.exists() else None
 
 
+def guard_key(name: str) -> ApiKey:
+    """What the guards of a deployment know each other by: made once, and kept on this machine like a key of clients."""
+    path = _generated(f"{name}.guard")
+    _generate(path)
+    return ApiKey(Secret(_read(path)), str(path))
+
+
 def _generated(name: str) -> Path:
     base = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
     return Path(base) / "bringup" / "api-keys" / name

@@ -3,8 +3,8 @@
 # Needs: state_dir, deployment_processes.sh.
 
 # deployment_state NAME: `GENERATION STATE`, or `absent` when no generation is current.
-#   running  the recorded main process lives
-#   partial  it is gone, others of the deployment are left
+#   running  the recorded main process lives, and all that were there when it was ready
+#   partial  one of them is gone, others of the deployment are left
 #   dead     all are gone, and nobody stopped them
 #   stopped  nothing runs, nothing should
 deployment_state() {
@@ -14,7 +14,7 @@ deployment_state() {
         return
     fi
     ds_generation=${ds_generation##*/}
-    if main_process "$ds_link/record" >/dev/null; then
+    if main_process "$ds_link/record" >/dev/null && all_of_roster "$ds_link/roster"; then
         ds_state=running
     elif [ -n "$(deployment_processes "$1" "$ds_generation")" ]; then
         ds_state=partial
@@ -24,6 +24,25 @@ deployment_state() {
         ds_state=stopped
     fi
     printf '%s %s\n' "$ds_generation" "$ds_state"
+}
+
+# all_of_roster FILE: whether every process that was there when the ranks were ready still is: a coordinator that died is
+# missed by no health check, and by no completion for a while. True without a roster: they are not ready yet.
+all_of_roster() {
+    [ -r "$1" ] || return 0
+    while read -r ar_pid ar_started; do
+        [ "$(start_time "$ar_pid")" = "$ar_started" ] || return 1
+        case $(sed 's/.*) //' "/proc/$ar_pid/stat" 2>/dev/null) in Z* | X* | '') return 1 ;; esac
+    done <"$1"
+}
+
+# roster NAME: pid and start time of the engine's own processes, which vLLM names; helpers of Python come and go.
+roster() {
+    for ro_pid in $(all_processes "$1"); do
+        case $(cat "/proc/$ro_pid/comm" 2>/dev/null) in
+        VLLM::*) printf '%s %s\n' "$ro_pid" "$(start_time "$ro_pid")" ;;
+        esac
+    done
 }
 
 # main_process RECORD: its pid if it is alive and the recorded one.
@@ -46,7 +65,7 @@ as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo -n "$@"; fi; }
 start_deployment() {
     sd_dir=$state_dir/deployments/$1/$(readlink "$state_dir/deployments/$1/current")
     [ ! -e "$sd_dir/log" ] || mv -f "$sd_dir/log" "$sd_dir/log.1"
-    rm -f "$sd_dir/record" "$sd_dir/kv-cache"
+    rm -f "$sd_dir/record" "$sd_dir/kv-cache" "$sd_dir/roster"
     take_caches "$1"
     if has_unit "$1"; then
         as_root systemctl daemon-reload
@@ -56,7 +75,10 @@ start_deployment() {
         setsid /bin/sh "$sd_dir/command.sh" >"$sd_dir/log" 2>&1 </dev/null &
     fi
     for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25; do
-        [ ! -e "$sd_dir/record" ] || return 0
+        if [ -e "$sd_dir/record" ]; then
+            [ -n "${keep_guard:-}" ] || start_guard "$1"
+            return 0
+        fi
         sleep 0.2
     done
     printf 'no process is on record 5 s after the start\n' >&2
@@ -84,6 +106,7 @@ wait_until_gone() {
 # stop_deployment NAME SECONDS: TERM to the main process and that long for its drain; what it leaves is swept.
 # Remembers what they had, for what_is_left.
 stop_deployment() {
+    [ -n "${keep_guard:-}" ] || stop_guard "$1"
     sp_before=$(all_processes "$1")
     # shellcheck disable=SC2086  # pids
     sp_shared=$(shared_memory_of $sp_before; cat "$state_dir/deployments/$1"/*/shared-memory 2>/dev/null)
@@ -95,7 +118,7 @@ stop_deployment() {
     wait_until_gone "$1" 2 || sweep "$1" TERM
     wait_until_gone "$1" 3 || sweep "$1" KILL
     wait_until_gone "$1" 5 || :
-    rm -f "$state_dir/deployments/$1"/*/record
+    rm -f "$state_dir/deployments/$1"/*/record "$state_dir/deployments/$1"/*/roster
     free_shared_memory "$1"
 }
 
@@ -148,6 +171,9 @@ what_is_left() {
             "$(tr '\0' ' ' <"/proc/$wl_pid/cmdline" 2>/dev/null | cut -c 1-120)"
     done
     gpus_still_held "$wl_name"
+    if [ -z "${keep_guard:-}" ] && wl_pid=$(guard_process "$wl_name"); then
+        printf 'process %s: the guard of the group\n' "$wl_pid"
+    fi
     for wl_file in ${sp_shared:-}; do
         [ ! -e "$wl_file" ] || is_mapped "$wl_file" || printf 'shared memory %s\n' "$wl_file"
     done
@@ -218,11 +244,12 @@ cpu_ticks() {
 }
 
 # keep_cache_lines NAME LINE...: what the engines of this host logged of their KV cache, beside their log, which grows;
-# and which shared memory they have, so that a stop after their death still finds it.
+# which shared memory they have, so that a stop after their death still finds it; and which processes they are.
 keep_cache_lines() {
     kc_dir=$state_dir/deployments/$1/current
     # shellcheck disable=SC2046  # pids
     shared_memory_of $(all_processes "$1") >"$kc_dir/shared-memory"
+    roster "$1" >"$kc_dir/roster"
     shift
     printf '%s\n' "$@" >"$kc_dir/kv-cache.partial" && mv -f "$kc_dir/kv-cache.partial" "$kc_dir/kv-cache"
 }
@@ -230,6 +257,9 @@ keep_cache_lines() {
 # main_told NAME: `since=N pid=N restarts=N exit=N`: when this generation became the current one, and of the main process
 # what somebody knows.
 main_told() {
+    if [ -f "$state_dir/deployments/$1/current/guard.json" ]; then
+        if guard_process "$1" >/dev/null; then printf 'guard=1 '; else printf 'guard=0 '; fi
+    fi
     printf 'since=%s ' "$(stat -c %Y "$state_dir/deployments/$1/current" 2>/dev/null)"
     if has_unit "$1"; then
         systemctl show "bringup-$1.service" -p MainPID,NRestarts,ExecMainStatus 2>/dev/null |
@@ -343,4 +373,44 @@ tell_log() {
     if [ -e "$tl_log" ]; then tl_age=$(($(date +%s) - $(stat -c %Y "$tl_log"))); fi
     printf '%s %s %s %s %s\n' "$(date +%s.%N)" "$(date +%z)" "$tl_size" "$tl_age" "$(deployment_state "$1")"
     [ "$2" = 0 ] || tail -c "$3" -- "$tl_log" 2>/dev/null | tail -n "$2"
+}
+
+# guard_process NAME: the pid of the guard, if it runs.
+guard_process() {
+    for gp_record in "$state_dir/deployments/$1"/*/guard-record; do
+        main_process "$gp_record" && return 0
+    done
+    return 1
+}
+
+# start_guard NAME: of the current generation, where it has one. As a unit it comes back with its host: it has to answer
+# the head's guard, which starts the group, all of it.
+start_guard() {
+    st_dir=$state_dir/deployments/$1/current
+    [ -f "$st_dir/guard-run.sh" ] || return 0
+    if [ -f "$st_dir/guard.service" ] && [ -d /run/systemd/system ]; then
+        as_root install -m 0644 "$st_dir/guard.service" "/etc/systemd/system/bringup-guard-$1.service"
+        as_root systemctl daemon-reload
+        as_root systemctl enable --quiet "bringup-guard-$1.service"
+        as_root systemctl restart "bringup-guard-$1.service"
+    else
+        setsid /bin/sh "$st_dir/guard-run.sh" >>"$st_dir/guard.log" 2>&1 </dev/null &
+    fi
+}
+
+# stop_guard NAME: first of all, or it would take what is being stopped for a failure.
+stop_guard() {
+    if [ -e "/etc/systemd/system/bringup-guard-$1.service" ] && [ -d /run/systemd/system ]; then
+        as_root systemctl disable --quiet --now "bringup-guard-$1.service"
+        as_root rm -f "/etc/systemd/system/bringup-guard-$1.service"
+    fi
+    if sgd_pid=$(guard_process "$1"); then
+        kill -TERM "$sgd_pid" 2>/dev/null || :
+        for _ in 1 2 3 4 5 6 7 8 9 10; do
+            guard_process "$1" >/dev/null || break
+            sleep 0.2
+        done
+        ! sgd_pid=$(guard_process "$1") || kill -KILL "$sgd_pid" 2>/dev/null || :
+    fi
+    rm -f "$state_dir/deployments/$1"/*/guard-record
 }

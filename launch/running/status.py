@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 
 from inventory.errors import BringupError
 from inventory.transport.exchange import in_time
-from launch.operate import canary_script, endpoint_of
+from launch.operate import canary_script
 from launch.phases import Phase, Role, phase_of
 from launch.running.hardware import Hardware, look_at_hardware
 from launch.running.history import Entry, united, usual
 from launch.running.look import CANARY_S, DEADLINE_S, Look, look_script, read_look
 from launch.running.next_step import NextStep, next_step
-from launch.smoke import Answer, answer_of
+from launch.smoke import Answer, answer_of, endpoint_of
 from launch.survey import Deployment
 from launch.verdict import Health, Verdict, judge, states
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from inventory.schema import Host, Inventory
     from launch.catalogue import Catalogue, Found
     from launch.gather import Answered
+    from launch.recovery.guard import Supervision
     from launch.request import Request
     from launch.survey import Deployment
 
@@ -52,6 +53,18 @@ def launch_request(model: str, **flags: str) -> Request:
         image_digest=parse_digest(flags["image_digest"]) if flags.get("image_digest") else None,
         image_archive=Path(flags["image_archive"]).expanduser() if flags.get("image_archive") else None,
     )
+
+
+def supervision(wanted: Request, alert: str, *, asked: bool) -> Supervision | None:
+    """What is to guard the group; None: nothing. Raises `BadInput` for a command that nobody would run."""
+    from launch.planned.api_key import guard_key
+    from launch.recovery.guard import Supervision, alert_words
+
+    if not asked:
+        if alert:
+            raise request.refused("alert", alert, "--supervise beside it: the guard of the group runs it")
+        return None
+    return Supervision(guard_key(wanted.name or wanted.model.rpartition("/")[2].lower()), alert_words(alert))
 
 
 def inventory_file(path: str) -> Path | None:
@@ -87,8 +100,8 @@ def selected(listed: Inventory, selection: str) -> tuple[Host, ...]:
 
 def hidden(hosts: Sequence[Host], asked: Request) -> set[str]:
     """What no output may show: passwords in addresses, and the key that clients send, in every form."""
-    key = asked.wanted.api_key
-    return passwords(hosts) | (key.shown_as if key else set())
+    keys = [asked.wanted.api_key, asked.supervision.key if asked.supervision else None]
+    return passwords(hosts).union(*(key.shown_as for key in keys if key))
 
 
 def passwords(hosts: Sequence[Host]) -> set[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from inventory.errors import ExitCode
 from inventory.fleet import Fleet
@@ -13,19 +14,20 @@ from launch.verbs import arguments
 
 def deploy(
     *,
-    model: str,
     hosts: str,
     inventory: str,
     recipes: str,
     dry_run: bool,
     json: bool,
-    rollback_on_failure: bool,
-    **flags: str,
+    **flags: Any,  # noqa: ANN401  (text and switches)
 ) -> ExitCode:
+    """`flags`: of the launch, and what becomes of it: alert, rollback_on_failure, supervise."""
     from launch import deploy as run
     from launch.serving import hooks
 
-    wanted = replace(arguments.launch_request(model, **flags), rollback_on_failure=rollback_on_failure)
+    rollback, asked, alert = (flags.pop(name) for name in ("rollback_on_failure", "supervise", "alert"))
+    wanted = replace(arguments.launch_request(**flags), rollback_on_failure=rollback)
+    wanted = replace(wanted, supervision=arguments.supervision(wanted, alert, asked=asked))
     listed = arguments.inventory_of(inventory)
     chosen, following = arguments.selected(listed, hosts), hooks.chosen(listed.hooks, request.names(flags.pop("hooks")))
     found = arguments.recipe(recipes, wanted.model)

@@ -15,9 +15,8 @@ import pytest
 
 from inventory.transport.base import Completed
 from launch.generation import Member
-from launch.operate import _endpoint
 from launch.phases import Phase, Role, phase_of
-from launch.smoke import Endpoint, read_answer, smoke_script
+from launch.smoke import Endpoint, endpoint_of, read_answer, smoke_script
 from launch.verdict import deploy_again
 from tests.unit.launch.test_verdict import GANG
 
@@ -83,7 +82,7 @@ def test_the_endpoints_of_a_host_are_the_ports_from_the_first_on() -> None:
 
 def test_of_external_load_balancing_one_rank_is_behind_each() -> None:
     gang = replace(GANG, load_balancing="external")
-    assert _endpoint(gang, gang.members[0]).ranks == 1
+    assert endpoint_of(gang, gang.members[0]).ranks == 1
     assert "--load-balancing external" in deploy_again(gang)
 
 

@@ -1,0 +1,131 @@
+"""The files of a guard on one host: who belongs to the group, what they know each other by, what it runs. Pure."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from inventory.quoting import quote
+from launch.planned.wanted import KEY_FILE
+from launch.request import refused
+from launch.supervise import STOP_GRACE_S, preamble
+from launch.unit import on_record, systemd_path, systemd_quote
+from playbooks.plan import Phase, Step
+from playbooks.steps.file import file
+
+if TYPE_CHECKING:
+    from launch.generation import Generation, Member
+    from launch.planned.api_key import ApiKey
+    from playbooks.layout import Layout
+
+PROGRAMS = Path(__file__).parents[1] / "programs"
+WHY = "the guard of a group acts by the product's own functions, and knows its members by a key"
+EVERY_S = 10.0
+CANARY_S = 20.0
+WINDOW_S = 3600.0
+_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+
+@dataclass(frozen=True, slots=True)
+class Supervision:
+    """What was asked for. `alert`: the words of the operator's command; none: alerts stay in the guard's log."""
+
+    key: ApiKey
+    alert: tuple[str, ...] = ()
+    every_s: float = EVERY_S
+
+    @property
+    def digest(self) -> tuple[object, ...]:
+        """What tells one guard from another."""
+        return ("guard", self.key.digest, self.alert, self.every_s)
+
+
+def alert_words(value: str) -> tuple[str, ...]:
+    """The command as words, as a shell would split it; it is run without one."""
+    try:
+        return tuple(shlex.split(value))
+    except ValueError as error:
+        raise refused("alert", value, f"a command with its quotes closed ({error})") from None
+
+
+def guard_steps(wanted: Supervision, gang: Generation, host: str, layout: Layout, user: str) -> tuple[Step, ...]:
+    """The files of one host; they lie in the folder of the generation and are used by its start."""
+    folder = layout.generation(gang.name, gang.generation)
+    texts = {
+        "guard.json": (_told(wanted, gang, host, layout), "0600"),
+        "guard.key": (wanted.key.secret.reveal(), "0600"),
+        "guard.sh": (_script(gang, layout), "0644"),
+        "guard.py": (_program("guard.py"), "0644"),
+        "complete.py": (_program("complete.py"), "0644"),
+        "guard-run.sh": (_run(gang.of(host), folder), "0755"),
+    }
+    if gang.of(host).supervisor == "systemd":
+        texts["guard.service"] = (_unit(gang, folder, user), "0644")
+    return tuple(
+        file(f"{folder}/{name}", text, mode=mode, why=WHY, phase=Phase.STAGE) for name, (text, mode) in texts.items()
+    )
+
+
+def _told(wanted: Supervision, gang: Generation, host: str, layout: Layout) -> str:
+    folder = layout.generation(gang.name, gang.generation)
+    document = {
+        "name": gang.name,
+        "generation": gang.generation,
+        "host": host,
+        "head": host == gang.hosts[0],
+        "port": gang.guard_port,
+        "members": [{"host": one.host, "address": one.address} for one in gang.members],
+        "endpoints": [
+            {"urls": ",".join(one.urls), "ranks": max(1, gang.behind(one))} for one in gang.members if one.url
+        ],
+        "model": gang.served_name,
+        "prompt": gang.prompt,
+        "max_tokens": gang.max_tokens,
+        "key_file": f"{folder}/{KEY_FILE}" if gang.asks_key else "",
+        "alert": list(wanted.alert),
+        "lock": f"{layout.state_dir}/lock",
+        "every_s": wanted.every_s,
+        "canary_s": CANARY_S,
+        "window_s": WINDOW_S,
+        "ready_s": 3600.0,
+    }
+    return json.dumps(document, indent=1) + "\n"
+
+
+def _script(gang: Generation, layout: Layout) -> str:
+    ports = " ".join(map(str, gang.ports))
+    settings = f"name={quote(gang.name)}\nports={quote(ports)}\ngrace_s={gang.drain_s + STOP_GRACE_S:d}\n"
+    return f"{preamble(layout.state_dir)}\n{settings}{_program('guard.sh')}"
+
+
+def _run(member: Member, folder: str) -> str:
+    """What becomes the guard, with its pid, start time and boot on record as ranks have them."""
+    return (
+        "#!/bin/sh\n"
+        f"directory={quote(folder)}\n"
+        f"{on_record('guard-record')}"
+        f"exec env -i PATH={quote(_PATH)} LC_ALL=C {quote(member.python)} -B"
+        ' "$directory/guard.py" "$directory"\n'
+    )
+
+
+def _unit(gang: Generation, folder: str, user: str) -> str:
+    return (
+        "[Unit]\n"
+        f"Description=bringup guard of {systemd_path(gang.name)}\n"
+        "After=network-online.target\nWants=network-online.target\n\n"
+        "[Service]\nType=exec\n"
+        f"User={systemd_path(user)}\n"
+        f"ExecStart=/bin/sh {systemd_quote(f'{folder}/guard-run.sh')}\n"
+        "Restart=on-failure\nRestartSec=5\nMemoryMax=512M\nTasksMax=64\n\n"
+        "[Install]\nWantedBy=multi-user.target\n"
+    )
+
+
+@cache
+def _program(name: str) -> str:
+    return (PROGRAMS / name).read_text(encoding="utf-8")
