@@ -33,7 +33,7 @@ from tests.soak.folders import folder_of, root_of, wrong_files
 FOLDER = "/srv/soak"
 HOSTS = 5
 LIMIT_S = 150.0
-SETTINGS = Settings(lanes=2, patience_s=12.0, idle_s=30.0, rate_limit=12_000_000)
+SETTINGS = Settings(lanes=2, patience_s=20.0, idle_s=30.0, rate_limit=12_000_000)
 NAMED = {*REASONS, "spread-unreachable"}
 
 

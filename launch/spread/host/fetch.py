@@ -16,10 +16,9 @@ from launch.spread.host.peers import Peer, Peers
 from launch.spread.host.tally import Tally
 from launch.spread.host.wire import CANNOT, DATA, NOT_YET, PIECE, SAME, Reply, Request
 
-CONNECT_S = 3.0
+CONNECT_S = 2.0
 DEAD_S = 3.0  # a peer that has nothing yet says so twice a second
 STARVED_S = 8.0  # longer than it takes a peer to find that the one before it is dead
-ONE_PIECE_S = 3.0
 MISSES = 3
 MOST_MISMATCHES = 10
 AT_ONCE = 64  # pieces; then the nearest peer is asked again, whoever gave the last ones
@@ -101,7 +100,7 @@ class Fetch:
     def _take(self, peer: Peer, connection: socket.socket, piece: int) -> None:
         at, size = self._copy.span(piece)
         view = self._buffer[:size]
-        reply = self._reply(connection, piece)
+        reply = self._reply(peer, connection, piece)
         if reply.kind == SAME:
             here = os.preadv(self._file, [view], at) == size
             if here and self._matches(view, reply.sum):
@@ -128,7 +127,7 @@ class Fetch:
         if self._misses == MISSES:
             self._there = self._copy.span(piece)[0]
 
-    def _reply(self, connection: socket.socket, piece: int) -> Reply:
+    def _reply(self, peer: Peer, connection: socket.socket, piece: int) -> Reply:
         hungry_since = None
         while True:
             reply = wire.read_reply(connection)
@@ -138,7 +137,8 @@ class Fetch:
                 return reply
             now = time.monotonic()
             hungry_since = hungry_since or now
-            if now - hungry_since > STARVED_S:
+            nearer, _ = self._peers.choose(self._copy.index)
+            if now - hungry_since > STARVED_S or nearer != peer:
                 raise Trouble("has nothing more of this file", of_file=True)
 
     def _receive(self, peer: Peer, connection: socket.socket, view: memoryview) -> None:

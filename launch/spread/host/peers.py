@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-PENALTY_S, MOST_S = 2.0, 30.0
+PENALTY_S, MOST_S = 1.0, 20.0
 
 
 class Peer(NamedTuple):
