@@ -57,7 +57,7 @@ MARKS: tuple[tuple[Phase, re.Pattern[str]], ...] = tuple(
         (Phase.AUTOTUNING, r"Autotuning process starts"),
         (Phase.CAPTURING, r"Capturing CUDA graphs"),
         (Phase.WAITING, r"init engine \(.*\) took |Waiting for READY message from DP Coordinator"),
-        (Phase.READY, r"Application startup complete\."),
+        (Phase.READY, r"Application startup complete\.|Weight cache daemon READY: node "),
     )
 )
 HEAD = re.compile(

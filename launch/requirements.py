@@ -23,6 +23,7 @@ from launch.plan_parts import (
     utilization,
     weights_of,
 )
+from launch.preload.daemon import weights_name
 from launch.processes import processes_of
 from launch.resolve.constraints import unmet
 from launch.resolve.gates import Place
@@ -153,7 +154,8 @@ def ports_of(node: Node, decision: Decision) -> tuple[int, ...]:
 def own_pids(facts: HostFacts, name: str) -> tuple[int, ...]:
     if not is_known(facts.deployments):
         return ()
-    return tuple(pid for one in facts.deployments if one.name == name for pid in one.pids)
+    ours = {name, weights_name(name)}  # its weights may be held by a deployment of their own
+    return tuple(pid for one in facts.deployments if one.name in ours for pid in one.pids)
 
 
 def memory_forecast(forecast: Forecast | None) -> MemoryForecast | None:

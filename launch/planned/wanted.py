@@ -18,7 +18,8 @@ KEY_VARIABLE = "VLLM_API_KEY"
 class Wanted:
     """`profile`: a name of `PROFILES`. `pins` False: nothing is bound. `lora_dynamic`: adapters may come later.
 
-    `kv_memory`: the size of the KV cache is what an identical start measured, where one is known.
+    `kv_memory`: the size of the KV cache is what an identical start measured, where one is known. `weights_daemon`:
+    weights come from the daemon that holds them.
     """
 
     profile: str | None = None
@@ -26,6 +27,7 @@ class Wanted:
     lora_dynamic: bool = False
     api_key: ApiKey | None = None
     kv_memory: bool = False
+    weights_daemon: bool = False
 
 
 NOTHING = Wanted()

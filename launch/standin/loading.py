@@ -13,6 +13,7 @@ from launch.standin.host import Host
 from launch.standin.log import Log
 from launch.standin.model import BLOCK, check_weights
 from launch.standin.network import gloo_ip
+from launch.standin.preload import take_weights
 
 GIB = 2**30
 GRAPHS = 4  # captured graphs
@@ -64,6 +65,9 @@ class Loading:
         self.log.says("model_runner.py:400", f"Starting to load model {self.host.model.path}...")
         await self.host.failures.strike(Process.WORKER, Phase.LOAD, (self.rank,), self.log)
         check_weights(self.host.model)
+        if take_weights(self.host.options, self.local_rank, self.host.env):
+            self.log.says("ipc_loader.py:410", "Mapped the weights of a weight cache daemon (SIMULATED)")
+            return
         total = max(len(self.host.model.shards), 1)
         for done in range(total):
             self.bar(f"Loading safetensors checkpoint shards: {100 * done // total:3d}% Completed", done, total)

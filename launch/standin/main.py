@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from types import FrameType
 
-from launch.standin import headless, serve, supervisor
+from launch.standin import headless, preload, serve, supervisor
 from launch.standin.argv import Options, options, refuse
 from launch.standin.failures import Failures, Leaves, Phase, Process
 from launch.standin.host import Host
@@ -31,8 +31,13 @@ def main(words: Sequence[str], version: str) -> int:
         write(1, f"{version}\n")
         write(2, f"{BANNER}\n")
         return 0
+    if words and words[0] == "preload" and version in preload.HAVE_IT:
+        return preload.run(words[1:], version)
     if not words or words[0] != "serve":
-        write(2, f"usage: vllm serve [model_tag] [options]\nvllm: error: {BANNER}; it has `serve` only\n")
+        write(
+            2,
+            f"usage: vllm serve [model_tag] [options]\nvllm: error: {BANNER}; it has `serve` and `preload` only\n",
+        )
         return 2
     given = options(words[1:], os.environ, version)
     if given.on(supervisor.MULTI_PORT):

@@ -25,6 +25,7 @@ MODULES = MappingProxyType(
         "serving": ("metrics", "metrics_export", "connect", "lora_list", "lora_load", "lora_unload", *TOKIOS),
         "benchmarking": ("bench", "bench_list"),
         "weights": ("weights_list", "weights_verify", "weights_gc"),
+        "preloading": ("preload",),
         "hosts": ("hosts_list", "hosts_check", "hosts_trust"),
         "recipes": ("recipes_list", "recipes_show", "recipes_validate"),
         "lab": (

@@ -24,6 +24,7 @@ def wanted(flags: Mapping[str, str], model: str) -> Wanted:
     from launch.planned.api_key import api_key
     from launch.planned.lora import is_dynamic
     from launch.planned.profile import profile_named
+    from launch.preload.daemon import is_daemon
 
     name = flags.get("name") or model.rpartition("/")[2].lower()
     return Wanted(
@@ -32,4 +33,5 @@ def wanted(flags: Mapping[str, str], model: str) -> Wanted:
         lora_dynamic=is_dynamic(flags.get("lora_loading", "")),
         api_key=api_key(flags.get("api_key", ""), name),
         kv_memory=is_measured(flags.get("kv_memory", "")),
+        weights_daemon=is_daemon(flags.get("weights_from", "")),
     )

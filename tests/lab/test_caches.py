@@ -67,3 +67,23 @@ def test_cold_then_warm_on_every_rank_then_poisoned_and_put_aside_once(trays: La
     assert "caches are out of the way: aside /var/lib/bringup/caches/.poisoned/" in mended.said
     assert "compiled code was found for 0 of 8 rank(s)" in mended.said
     assert on(trays, "tray1", "ls /var/lib/bringup/caches/.poisoned").stdout == "", "it served: they have had their use"
+
+
+def test_weights_that_a_daemon_holds_outlive_the_engine(trays: Lab) -> None:
+    typed = ("--model", "deepseek-v4-pro", "--hosts", "tray1,tray2")
+    held = invoke("preload", *typed, inventory=trays.inventory)
+    assert held.code == 0, held
+    assert "deepseek-v4-pro-weights is up" in held.said
+    first = invoke("deploy", *typed, "--weights-from", "daemon", inventory=trays.inventory)
+    assert first.code == 0, first
+    log = "/var/lib/bringup/deployments/deepseek-v4-pro/current/log"
+    assert "Mapped the weights of a weight cache daemon (SIMULATED)" in on(trays, "tray2", f"cat {log}").stdout
+    stopped = invoke("stop", "--name", "deepseek-v4-pro", inventory=trays.inventory)
+    assert stopped.code == 0, stopped
+    again = invoke("preload", *typed, "--dry-run", inventory=trays.inventory)
+    assert again.code == 0, "it still runs as planned"
+    gone = invoke("stop", "--name", "deepseek-v4-pro-weights", inventory=trays.inventory)
+    assert gone.code == 0, gone
+    failed = invoke("deploy", *typed, "--weights-from", "daemon", inventory=trays.inventory)
+    assert failed.code == 6, failed
+    assert "no weight cache daemon at" in failed.said
