@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from typing import TYPE_CHECKING, Any, NoReturn
+from urllib.parse import urlsplit
 
 from inventory.errors import BringupError, CheckFailed
 from inventory.secret import Url
@@ -46,8 +47,9 @@ def failed(error: Exception, repo: str, revision: str, endpoint: Url | None, tok
     from huggingface_hub import errors
 
     said = f"{type(error).__name__}: {error}"
-    if token:
-        said = said.replace(token.reveal(), "***")
+    user = urlsplit(endpoint.reveal()).netloc.rpartition("@")[0] if endpoint else ""
+    for secret in (token.reveal() if token else "", user):
+        said = said.replace(secret, "***") if secret else said
     kinds = (
         (errors.GatedRepoError, "hub-gated"),
         (errors.RevisionNotFoundError, "hub-revision-gone"),
@@ -64,8 +66,14 @@ def failed(error: Exception, repo: str, revision: str, endpoint: Url | None, tok
         id=name,
         observed=f"{repo} at {revision[:12]} on {endpoint or DEFAULT_HUB}: {seen[:200]}",
         required=refusal.required,
-        next_command=refusal.next_command.replace("HOST", "this machine"),
+        next_command=_NEXT.get(name, refusal.next_command.replace("HOST", "this machine")),
     )
+
+
+_NEXT = {
+    "hub-unreachable": "curl -sSIL -m 20 the hub's address; or, from a folder here: --fetch push --from FOLDER",
+    "hub-certificate": "curl -sSIL -m 20 the hub's address; or, from a folder here: --fetch push --from FOLDER",
+}
 
 
 def _of_status(status: int | None) -> str | None:
