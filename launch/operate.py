@@ -177,7 +177,7 @@ def refuse_mixed(deployment: Deployment) -> None:
 
 
 def keep_cache_lines(fleet: Fleet, gang: Generation, ready: Ready, report: Report) -> None:
-    """Say what each host's engines have of KV cache, against what was planned, and keep their lines on the host.
+    """Say what each host's engines have of KV cache, against what was planned; keep their lines, and who they are.
 
     A host that cannot keep them serves all the same.
     """
@@ -186,11 +186,11 @@ def keep_cache_lines(fleet: Fleet, gang: Generation, ready: Ready, report: Repor
         report.say(f"{host}: KV cache {against(gang.kv_tokens, at_most=gang.kv_at_most, seen=seen)}")
 
     def one(transport: Transport) -> Completed:
-        lines = ready.kv_cache_lines[transport.host]
+        lines = ready.kv_cache_lines.get(transport.host, ())
         script = keep_script(gang.name, lines, state_dir=fleet.state_dirs[transport.host])
         return transport.run(script, timeout=KEEP_DEADLINE_S)
 
-    for host, outcome in fleet.each(one, tuple(ready.kv_cache_lines)).items():
+    for host, outcome in fleet.each(one, gang.hosts).items():
         if isinstance(outcome, BringupError) or outcome.exit_status != 0:
             report.say(f"{host}: its line on the KV cache could not be kept; status will not know it", style="yellow")
 

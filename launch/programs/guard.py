@@ -26,8 +26,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-VERBS = ("state", "stop", "start", "capture", "lock", "unlock", "history")
-TIMES = {"state": 15, "stop": 240, "start": 60, "capture": 60, "lock": 20, "unlock": 20, "history": 20}
+VERBS = ("state", "stop", "start", "keep", "capture", "lock", "unlock", "history")
+TIMES = {"state": 15, "stop": 240, "start": 60, "keep": 20, "capture": 60, "lock": 20, "unlock": 20, "history": 20}
 LINE = 65536
 SURE = 2  # looks in a row that must fail where nothing is gone
 RUNNING, STOPPED = "running", "stopped"
@@ -208,6 +208,7 @@ class Watcher:
                 return False
             self.restarts.append(now)
             if self.all_said("start") and self.ready():
+                guard.each("keep")
                 guard.each("history", self.entry(run, "serving", wrong))
                 self.alert(f"{wrong}: it was restarted as a group and serves again", known=False)
                 self.failed = 0

@@ -12,6 +12,7 @@ stop)
     [ -z "$left" ]
     ;;
 start) start_deployment "$name" ;;
+keep) keep_marks "$name" ;;
 capture)
     case $2 in '' | *[!0-9TZ]*) exit 2 ;; esac
     folder=$state_dir/deployments/$name/captures/$2

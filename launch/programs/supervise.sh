@@ -243,13 +243,18 @@ cpu_ticks() {
     done | awk '{ sum += $12 + $13 } END { printf "%d\n", sum }'
 }
 
-# keep_cache_lines NAME LINE...: what the engines of this host logged of their KV cache, beside their log, which grows;
-# which shared memory they have, so that a stop after their death still finds it; and which processes they are.
-keep_cache_lines() {
-    kc_dir=$state_dir/deployments/$1/current
+# keep_marks NAME: which processes the ranks are and which shared memory they have, when they are ready: a stop after their
+# death still finds it, and one that is missing is seen.
+keep_marks() {
     # shellcheck disable=SC2046  # pids
-    shared_memory_of $(all_processes "$1") >"$kc_dir/shared-memory"
-    roster "$1" >"$kc_dir/roster"
+    shared_memory_of $(all_processes "$1") >"$state_dir/deployments/$1/current/shared-memory"
+    roster "$1" >"$state_dir/deployments/$1/current/roster"
+}
+
+# keep_cache_lines NAME LINE...: what the engines of this host logged of their KV cache, beside their log, which grows.
+keep_cache_lines() {
+    keep_marks "$1"
+    kc_dir=$state_dir/deployments/$1/current
     shift
     printf '%s\n' "$@" >"$kc_dir/kv-cache.partial" && mv -f "$kc_dir/kv-cache.partial" "$kc_dir/kv-cache"
 }

@@ -151,7 +151,9 @@ class Chaos:
         with self.fleet() as fleet:
             try:
                 operate.start(fleet, self.gang.record)
-                operate.watched_by(fleet, self.gang.record, Report(quiet=True), timeout_s=READY_S)
+                quiet = Report(quiet=True)
+                ready = operate.watched_by(fleet, self.gang.record, quiet, timeout_s=READY_S)
+                operate.keep_cache_lines(fleet, self.gang.record, ready, quiet)
                 proved = time.monotonic()
                 operate.smoke(fleet, self.gang.record, timeout_s=SMOKE_S)
                 self.tally.seen["launches that served"] += 1
