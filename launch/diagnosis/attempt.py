@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from launch.diagnosis.capture import Kind, Source
@@ -43,24 +43,22 @@ def _from(lines: Sequence[Line], since: float) -> list[Line]:
 
 
 def _last(lines: tuple[Line, ...]) -> tuple[Line, ...]:
-    begin = 0
+    """From where the last start begins. Servers that run side by side begin too, but those before them go on."""
+    ends = {one.pid: at for at, one in enumerate(lines) if one.process}  # the last line of each process
+    begin, seen = 0, set[int | None]()
     for at, one in enumerate(lines):
-        if _starts_anew(lines, at, begin):
-            begin = at
-        elif one.ident.startswith("systemd") and UNIT_ENDS.search(one.text) and _goes_on(lines, at):
-            begin = at + 1
+        if one.ident.startswith("systemd"):
+            over = UNIT_ENDS.search(one.text) and _goes_on(lines, at)
+            begin = at if UNIT_BEGINS.search(one.text) else at + 1 if over else begin
+        elif one.pid is not None and BEGINS.search(one.text) and _are_over(seen - {one.pid}, ends, at):
+            begin, seen = at, set()
+        if one.process and one.pid is not None:
+            seen.add(one.pid)
     return lines[begin:]
 
 
-def _starts_anew(lines: Sequence[Line], at: int, begin: int) -> bool:
-    """Whether a start begins at `at`. Servers that run side by side begin too, but those before them go on."""
-    one = lines[at]
-    if one.ident.startswith("systemd"):
-        return bool(UNIT_BEGINS.search(one.text))
-    if not BEGINS.search(one.text) or one.pid is None:
-        return False
-    before = {line.pid for line in lines[begin:at] if line.pid is not None and line.process} - {one.pid}
-    return bool(before) and not any(line.pid in before and line.process for line in lines[at:])
+def _are_over(pids: set[int | None], ends: Mapping[int | None, int], at: int) -> bool:
+    return bool(pids) and all(ends[pid] < at for pid in pids)
 
 
 def _goes_on(lines: Sequence[Line], at: int) -> bool:

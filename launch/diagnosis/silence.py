@@ -43,13 +43,17 @@ def silent_hosts(capture: Capture, sources: Sequence[Source], founds: Sequence[F
     for host in dict.fromkeys(one.host for one in logs):
         own = [one for one in logs if one.host == host]
         last = max((one.lines[-1] for one in own), key=lambda line: (line.at is not None, line.at or 0.0))
-        phase = phase_of((line.raw for one in own for line in one.lines), Role.SERVING).phase
         silence = None if now is None or last.at is None else now - last.at
-        stopped = any(STOPPING.search(line.text) for one in own for line in one.lines)
-        if host in telling or stopped or phase is Phase.READY or silence is None or silence < QUIET_S:
+        if host in telling or silence is None or silence < QUIET_S or _was_stopped(own):
             continue
-        found.append(Silent(host, str(phase), silence, last.raw.strip()[:300], _state(capture, host)))
+        phase = phase_of((line.raw for one in own for line in one.lines), Role.SERVING).phase
+        if phase is not Phase.READY:
+            found.append(Silent(host, str(phase), silence, last.raw.strip()[:300], _state(capture, host)))
     return tuple(sorted(found, key=lambda one: (-(one.for_s or 0.0), one.host)))
+
+
+def _was_stopped(logs: Sequence[Source]) -> bool:
+    return any(STOPPING.search(line.text) for one in logs for line in one.lines)
 
 
 def _state(capture: Capture, host: str) -> str:

@@ -1,0 +1,79 @@
+"""diagnose on simulated hosts with the stand-in engine, typed as an operator would: which rank failed first, and why.
+
+What a deploy says before it stops the group, what `diagnose` says afterwards, and what a kept capture still says when
+the hosts are gone.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from inventory.errors import BadInput
+from inventory.lab import lifecycle
+from inventory.lab.state import Lab
+from launch import lab as labs
+from tests.lab.cli import invoke
+from tests.lab.conftest import on
+
+pytestmark = [pytest.mark.lab, pytest.mark.timeout(600)]
+
+HOSTS = ("--hosts", "tray1,tray2")
+DEPLOY = ("deploy", "--model", "deepseek-v4-pro", *HOSTS)
+SECRET = "hf_abcdefghijklmnopqrstuvwxyz012345"  # noqa: S105  (planted: it must not come out)
+
+
+@pytest.fixture(scope="module")
+def lab(machine_carries_labs: None) -> Iterator[Lab]:  # noqa: ARG001
+    name = f"diagnose-{os.getpid()}"
+    yield labs.up(2, "gb200", name=name)
+    with suppress(BadInput):
+        lifecycle.down(name)
+
+
+def inject(lab: Lab, failure: str) -> None:
+    """Ranks get the failure, and a secret that a capture must not keep."""
+    lines = [line for line in lab.inventory.read_text().splitlines() if not line.startswith("  env: ")]
+    at = lines.index("defaults:") + 1
+    lines.insert(at, f"  env: {{BRINGUP_STANDIN_FAIL: '{failure}', HF_TOKEN: {SECRET}}}")
+    lab.inventory.write_text("\n".join(lines) + "\n")
+
+
+def test_a_failed_deploy_names_the_rank_and_a_capture_still_does(lab: Lab, tmp_path: Path) -> None:
+    inject(lab, "gloo-loopback@5")
+    failed = invoke(*DEPLOY, inventory=lab.inventory)
+    assert failed.code == 6, failed
+    assert "first cause: ranks on tray2 advertise a loopback address" in failed.said, failed
+    assert failed.said.index("F-GLOO-LOOPBACK") < failed.said.index("stopped:"), "the logs are read before the stop"
+
+    told = invoke("diagnose", *HOSTS, "--json", inventory=lab.inventory)
+    assert (told.code, told.data["id"], told.data["host"], told.data["ranks"]) == (6, "F-GLOO-LOOPBACK", "tray2", [5])
+
+    folder = tmp_path / "capture"
+    kept = invoke("diagnose", *HOSTS, "--capture", str(folder), inventory=lab.inventory)
+    assert kept.code == 6, kept
+    manifest = json.loads((folder / "manifest.json").read_text())
+    assert manifest["kind"] == "capture"
+    assert {"log", "ps.txt", "clock.txt"} <= manifest["hosts"]["tray1"]["files"].keys()
+    assert abs(manifest["hosts"]["tray2"]["ahead_s"]) < 5
+    assert not [path for path in folder.rglob("*") if path.is_file() and SECRET.encode() in path.read_bytes()]
+
+    again = invoke("diagnose", "--replay", str(folder))
+    assert again.code == 6
+    assert again.out.splitlines()[0] == kept.out.splitlines()[0]
+
+
+def test_a_worker_that_is_killed_behind_ready_is_found_with_a_host_that_is_off(lab: Lab) -> None:
+    inject(lab, "illegal-access@2")
+    served = invoke(*DEPLOY, inventory=lab.inventory)
+    assert served.code == 6, served  # the canary is the first request
+    on(lab, "tray2", "true")
+    told = invoke("diagnose", *HOSTS, inventory=lab.inventory)
+    assert told.code == 6
+    assert "[E-ILLEGAL]" in told.out.splitlines()[0], told
+    assert "tray1" in told.out.splitlines()[0]
