@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from inventory.errors import BringupError
 from launch.spread import scripts
 from launch.spread.outcome import Outcome, outcome_of, refusal, unanswered
+from launch.spread.plainly import Plainly
 from launch.spread.ring import ring_of
 from launch.spread.scripts import NO_PYTHON, Post
 from launch.spread.told import Told, read_told
@@ -106,12 +107,13 @@ class _Spread:
 
     def run(self) -> dict[str, Outcome]:
         self._start(list(self._ring))
-        while not self._is_over():
+        while self._has_source() and not self._is_over():
             time.sleep(LOOK_S)
             self._look()
             self._report({host: one.told for host, one in self._members.items()})
             if lost := self._lost():
                 self._start(lost)
+        self._plainly()
         self._end()
         return {host: outcome_of(host, one.told, one.seconds, one.error) for host, one in self._members.items()}
 
@@ -173,6 +175,25 @@ class _Spread:
         size = f"{len(self._parcel.files)} files, {self._parcel.size / 1e9:.1f} GB"
         return json.dumps({**said, "phase": PHASE, "changes": [f"spread {size}"]})
 
+    def _has_source(self) -> bool:
+        return any(self._members[host].error is None for host in self._delivery.sources)
+
+    def _plainly(self) -> None:
+        """By rsync to the hosts that have no Python; to all that have nothing yet where no source has one."""
+        members = self._members
+        plain = [host for host, one in members.items() if one.error and one.error.id == "spread-python"]
+        if not plain:
+            return
+        whole = [host for host, one in members.items() if one.told.sealed and not one.error]
+        lenders = whole or [host for host in self._delivery.sources if host in plain]
+        targets = plain if whole else [host for host, one in members.items() if host in plain or not one.error]
+        posts = {host: one.post for host, one in members.items()}
+        way = Plainly(self._fleet, self._parcel, posts, self._settings.rate_limit, self._about())
+        for host, error in way.bring(lenders, targets).items():
+            members[host].error, members[host].seconds = error, time.monotonic() - self._began
+            if error is None:
+                members[host].told = Told(verified=self._parcel.size, files=len(self._parcel.files), sealed=True)
+
     def _look(self) -> None:
         """Ask everybody who is not done; those that did not answer last time less often."""
         now = time.monotonic()
@@ -225,7 +246,7 @@ class _Spread:
             member = self._members[transport.host]
             answer = transport.run(scripts.end_script(member.post, forget=whole), timeout=ASK_S)
             last = read_told(answer.text)
-            if last.sealed == member.told.sealed:  # what it sent to the others after it was done itself
+            if last.port and last.sealed == member.told.sealed:  # what it sent to the others after it was done itself
                 member.told = last
 
         self._fleet.each(end, [host for host, one in self._members.items() if one.silent_since is None])

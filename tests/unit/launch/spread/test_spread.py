@@ -213,13 +213,6 @@ def test_the_secret_is_for_the_user_alone_and_in_no_list_of_processes(swarm: Swa
     assert modes == [0o700, 0o600, 0o600]
 
 
-def test_a_host_without_python_is_told(swarm: Swarm, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("launch.spread.scripts.OLDEST_PYTHON", (99, 0))
-    error = run(swarm, "a", "b")["b"].error
-    assert error
-    assert error.id == "spread-python"
-
-
 def test_a_folder_that_cannot_be_made_is_told(swarm: Swarm) -> None:
     (swarm.root / "b").mkdir(exist_ok=True)
     swarm.folder("b").write_text("a file")
