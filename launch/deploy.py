@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from inventory.errors import BringupError, CheckFailed, raise_all
 from launch import operate
 from launch.assemble import Assembly, assemble
+from launch.caches.gang import bring as bring_caches
 from launch.caches.gang import harvest, second_chance
 from launch.gang import STOPPED, states_ahead
 from launch.gather import gather_all
@@ -149,6 +150,7 @@ def carry_out(prepared: Prepared, fleet: Fleet, report: Report, again: Callable[
             if later := {one.check for one in tried if one.status is Status.SKIP} & AFTER_INSTALLATION:
                 with report.phase("Try what was installed"):
                     _tried(prepared, fleet, report, later)
+            bring_caches(fleet, prepared.assembly, report)
         _start_and_prove(prepared, fleet, report, partial(make, phases=[Phase.START]), owner)
         if not prepared.plan.empty:
             environment = prepared.assembly.needs.environment

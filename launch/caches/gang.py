@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from launch.watch import Ready
 
 READ_LINES = 4000
+SET = ".bringup-set.json"
 ASK_S = 60.0
 
 
@@ -54,15 +55,36 @@ def harvest(fleet: Fleet, assembly: Assembly, ready: Ready, report: Report) -> N
     _keep_memory(fleet, assembly, ready, report)
     fleet.each(_doing("caches_are_good", assembly.gang, fleet), assembly.gang.hosts)
     for places in places_of(assembly, fleet.state_dirs).values():
-        if len(places) == 1:
-            continue  # what it has is all there is
-        try:
-            told = spread(fleet, places, owners(assembly, places)).sentences
-        except BringupError as error:
-            report.say(f"{error.host}: {error.message}: {error.observed} [{error.id}]", style="yellow")
-        else:
-            for line in told:
-                report.say(line)
+        if len(places) > 1:  # else what it has is all there is
+            _say_spread(fleet, assembly, places, report)
+
+
+def bring(fleet: Fleet, assembly: Assembly, report: Report) -> None:
+    """Before a start: give a host that is new to the gang what the others have. Never fails a deploy.
+
+    Nothing of the gang runs now, and only hosts that lack the set of their stamp make it worth reading caches.
+    """
+    for places in places_of(assembly, fleet.state_dirs).values():
+        hosts = [place.host for place in places]
+        asked = {place.host: f"[ ! -e {quote(place.folder)}/{SET} ] || echo there\n" for place in places}
+        outcomes = fleet.each(_asking(asked), hosts)
+        known = {host for host, one in outcomes.items() if not isinstance(one, BringupError) and one.text.strip()}
+        if known and known != set(hosts):
+            _say_spread(fleet, assembly, places, report)
+
+
+def _asking(scripts: Mapping[str, str]) -> Callable[[Transport], Completed]:
+    return lambda transport: transport.run(scripts[transport.host], timeout=ASK_S)
+
+
+def _say_spread(fleet: Fleet, assembly: Assembly, places: Sequence[Place], report: Report) -> None:
+    try:
+        told = spread(fleet, places, owners(assembly, places)).sentences
+    except BringupError as error:
+        report.say(f"{error.host}: {error.message}: {error.observed} [{error.id}]", style="yellow")
+    else:
+        for line in told:
+            report.say(line)
 
 
 def _keep_memory(fleet: Fleet, assembly: Assembly, ready: Ready, report: Report) -> None:
@@ -75,7 +97,7 @@ def _keep_memory(fleet: Fleet, assembly: Assembly, ready: Ready, report: Report)
     scripts = {
         host: keep_script(one, state_dir=fleet.state_dirs[host]) for host, one in kept.items() if one is not None
     }
-    outcomes = fleet.each(lambda transport: transport.run(scripts[transport.host], timeout=ASK_S), tuple(scripts))
+    outcomes = fleet.each(_asking(scripts), tuple(scripts))
     for host, outcome in outcomes.items():
         if isinstance(outcome, BringupError) or outcome.exit_status:
             report.say(f"{host}: what it measured of its KV cache could not be kept", style="yellow")

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -89,18 +88,21 @@ def rank_of(path: str) -> tuple[str, Rank] | None:
 def merged(listings: Mapping[str, Iterable[CacheFile]], owners: Mapping[Rank, str]) -> CacheSet:
     """One set of what all hosts listed. `owners`: the host of every rank.
 
-    A rank's files come from its own host, whoever else has some of that name; what belongs to no rank comes from the
-    first host that has it. A folder that lacks a rank is left out with everything in it.
+    A rank's files come from its own host; where that has none of a folder, as a host that is new to the gang, from the
+    first that has. What belongs to no rank comes from the first host that has it. A folder that lacks a rank is left
+    out with everything in it.
     """
     by_host = {host: {one.path: one for one in files} for host, files in listings.items()}
-    families = _families(by_host, owners)
-    lacking = {family: tuple(sorted(owners.keys() - ranks)) for family, ranks in families.items()}
+    givers = _givers(by_host, owners)
+    families = {family for family, _ in givers}
+    lacking = {family: tuple(sorted(rank for rank in owners if (family, rank) not in givers)) for family in families}
     uneven = {family: ranks for family, ranks in lacking.items() if ranks}
     sources: dict[str, dict[str, CacheFile]] = {host: {} for host in listings}
     taken: set[str] = set()
     for host, files in by_host.items():
         for path, one in files.items():
-            if path not in taken and not _below(path, uneven) and _may_give(host, path, owners):
+            found = rank_of(path)
+            if path not in taken and not _below(path, uneven) and (found is None or givers.get(found) == host):
                 taken.add(path)
                 sources[host][path] = one
     return CacheSet(
@@ -109,22 +111,20 @@ def merged(listings: Mapping[str, Iterable[CacheFile]], owners: Mapping[Rank, st
     )
 
 
-def _families(by_host: Mapping[str, Mapping[str, CacheFile]], owners: Mapping[Rank, str]) -> dict[str, set[Rank]]:
-    """The ranks whose own hosts have files in each folder."""
-    families: dict[str, set[Rank]] = defaultdict(set)
+def _givers(by_host: Mapping[str, Mapping[str, CacheFile]], owners: Mapping[Rank, str]) -> dict[tuple[str, Rank], str]:
+    """The host that gives what a rank has in a folder, for every rank of the gang."""
+    givers: dict[tuple[str, Rank], str] = {}
     for host, files in by_host.items():
-        for family, rank in filter(None, map(rank_of, files)):
-            families[family].update({rank} if owners.get(rank) == host else ())
-    return families
+        for found in filter(None, map(rank_of, files)):
+            if owners.get(found[1]) == host:
+                givers[found] = host
+            elif found[1] in owners:
+                givers.setdefault(found, host)
+    return givers
 
 
 def _below(path: str, folders: Iterable[str]) -> bool:
     return any(path.startswith(f"{folder}/") for folder in folders)
-
-
-def _may_give(host: str, path: str, owners: Mapping[Rank, str]) -> bool:
-    found = rank_of(path)
-    return found is None or owners.get(found[1]) == host
 
 
 def lacking(wanted: CacheSet, host: str, there: Iterable[CacheFile], owners: Mapping[Rank, str]) -> list[CacheFile]:
@@ -138,6 +138,4 @@ def lacking(wanted: CacheSet, host: str, there: Iterable[CacheFile], owners: Map
 
 def _is_lacking(one: CacheFile, host: str, own: str | None, owners: Mapping[Rank, str]) -> bool:
     found = rank_of(one.path)
-    if own is None or found is None:
-        return own is None
-    return own != one.sha256 and owners.get(found[1]) != host
+    return own is None or (found is not None and own != one.sha256 and owners.get(found[1]) != host)

@@ -61,13 +61,18 @@ def test_a_rank_that_lacks_its_file_leaves_its_folder_out_and_nothing_else() -> 
     assert [file.path for file in made.files] == ["triton/K/k.cubin", "triton/L/k.cubin"]
 
 
-def test_what_another_host_has_of_a_rank_never_counts() -> None:
+def test_what_another_host_has_of_a_rank_counts_only_where_its_own_has_nothing() -> None:
     stale = {"tray1": [*LISTED["tray1"], model(8, 5)], "tray2": LISTED["tray2"]}
     made = merged(stale, OWNERS)
     assert next(file for file in made.files if file.path.endswith("rank_0_8/model")).size == 0
     assert model(8) in lacking(made, "tray1", stale["tray1"], OWNERS), "the old one is replaced"
-    only_there = {"tray1": stale["tray1"], "tray2": LISTED["tray2"][1:]}
-    assert merged(only_there, OWNERS).uneven == ((AOT, ((0, 8),)),)
+
+
+def test_a_host_that_is_new_to_the_gang_is_given_its_ranks_by_those_that_have_them() -> None:
+    whole = [*LISTED["tray1"], *LISTED["tray2"]]
+    made = merged({"tray1": whole, "tray2": []}, OWNERS)
+    assert made.uneven == ()
+    assert len(lacking(made, "tray2", [], OWNERS)) == len(whole)
 
 
 def test_one_kernel_that_two_hosts_compiled_differently_stays_on_both() -> None:

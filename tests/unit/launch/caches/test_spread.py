@@ -230,3 +230,16 @@ def test_caches_that_another_deployment_uses_are_left_alone(three: Fleet) -> Non
     (other / "record").unlink()
     on(three, "a", f"take_caches {NAME}")
     assert f"{AOT}/rank_0_1/model" in files(three, "a")
+
+
+def test_a_host_that_is_new_to_the_gang_is_warm_at_its_first_start(three: Fleet) -> None:
+    """Two hosts have the whole set of an earlier start; the third, which now has a rank of it, has nothing."""
+    for host in "ab":
+        for rank in range(3):
+            put(three, host, f"{AOT}/rank_0_{rank}/model", b"rank %d" % rank)
+    for path in files(three, "c"):
+        (folder(three, "c") / path).unlink()
+    told = spread(three, places(three), OWNERS)
+    assert "c" in told.given
+    started(three)
+    assert files(three, "c")[f"{AOT}/rank_0_2/model"] == b"rank 2"
