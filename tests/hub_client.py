@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -29,24 +30,14 @@ def made_here() -> Path:
         pytest.skip(f"the hub's client cannot be installed here: uv is {uv}, and {PYTHON} may be missing")
     work = folder.with_name(f"{folder.name}.{os.getpid()}")
     lock = FOLDER / "-".join(CLIENT) / "lock.txt"
-    install = [
-        uv,
-        "pip",
-        "install",
-        "-q",
-        "--python",
-        f"{work}/bin/python",
-        "--require-hashes",
-        "--no-deps",
-        "-r",
-        str(lock),
-    ]
+    install = [uv, "pip", "install", "-q", "--python", f"{work}/bin/python", "--require-hashes", "--no-deps"]
+    install += ["-r", str(lock)]
     for argv in ([uv, "venv", "-q", "--relocatable", "--python", PYTHON, str(work)], install):
         done = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=120)
         if done.returncode:
             shutil.rmtree(work, ignore_errors=True)
             pytest.skip(f"the hub's client cannot be installed here: {done.stderr.strip()[-200:]}")
-    (work / MARKER).write_text('{"digest": "%s", "vllm": ""}\n' % load_environment(*CLIENT).digest)
+    (work / MARKER).write_text(json.dumps({"digest": load_environment(*CLIENT).digest, "vllm": ""}))
     try:
         work.replace(folder)
     except OSError:  # another process was first

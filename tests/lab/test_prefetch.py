@@ -1,4 +1,4 @@
-"""Weights onto three simulated trays, typed as an operator would: a hub of ours on this machine, the real `hf` on hosts.
+"""Weights onto three simulated trays, typed as an operator would: a hub of ours here, the real `hf` on the hosts.
 
 The weights are made by the test and could not be loaded; every byte of them is compared.
 """
@@ -11,6 +11,7 @@ import signal
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
@@ -61,7 +62,8 @@ def prefetch(lab: Lab, commit: str, *words: str, hosts: str = ",".join(TRAYS)) -
 def sums(lab: Lab, host: str, commit: str) -> dict[str, str]:
     """What sha256sum says of every file on the host, if its manifest is there."""
     at = f"{WEIGHTS}/{commit}"
-    script = f"cd {at} && cat .bringup-manifest.json >/dev/null && find . -path ./.cache -prune -o -type f ! -name '.bringup-*' -print0 | xargs -0 sha256sum"
+    listed = "find . -path ./.cache -prune -o -type f ! -name '.bringup-*' -print0 | xargs -0 sha256sum"
+    script = f"cd {at} && cat .bringup-manifest.json >/dev/null && {listed}"
     lines = on(lab, host, script).stdout.splitlines()
     return {line[66:].removeprefix("./"): line[:64] for line in lines}
 
@@ -91,11 +93,8 @@ def test_each_byte_comes_once_and_is_verified_on_every_host_with_a_token_that_no
     assert RIGHT not in done.out + done.said
     for host in TRAYS:
         assert sums(lab, host, commit) == right(files), host
-        found = on(
-            lab,
-            host,
-            f"grep -rl {RIGHT} /var/lib/bringup /tmp /root 2>/dev/null; cat /proc/*/environ 2>/dev/null | tr '\\0' '\\n' | grep {RIGHT}",
-        )
+        environs = f"cat /proc/*/environ 2>/dev/null | tr '\\0' '\\n' | grep {RIGHT}"
+        found = on(lab, host, f"grep -rl {RIGHT} /var/lib/bringup /tmp /root 2>/dev/null; {environs}")
         assert found.stdout == "", "the token is nowhere"
     assert sent_of(hub) == sum(map(len, files.values())), "each byte came from the hub once"
     assert not any("authorization" in headers for _, path, headers in hub.asked if path.startswith("/lfs/"))
@@ -162,7 +161,7 @@ def test_a_host_that_dies_in_the_middle_is_made_up_for_by_the_others(lab: Lab, h
     with typing(*asked, inventory=lab.inventory) as process:
         wait_for_line(process, "begun")
         time.sleep(2)
-        faults.power_off(lab, "tray2")
+        faults.power_off("tray2", lab=lab.name)
         hub.rate = None
         out, said = process.communicate(timeout=300)
     try:
@@ -171,7 +170,7 @@ def test_a_host_that_dies_in_the_middle_is_made_up_for_by_the_others(lab: Lab, h
         for host in ("tray1", "tray3"):
             assert sums(lab, host, commit) == right(files), host
     finally:
-        faults.power_on(lab, "tray2")
+        faults.power_on("tray2", lab=lab.name)
     invoke("unlock", "--hosts", "tray2", inventory=lab.inventory)
     before = sent_of(hub)
     done = prefetch(lab, commit)
@@ -180,9 +179,9 @@ def test_a_host_that_dies_in_the_middle_is_made_up_for_by_the_others(lab: Lab, h
     assert sent_of(hub) == before, "it is served by its peers"
 
 
-def test_pushed_from_here_to_hosts_that_reach_no_hub(lab: Lab, hub: Hub, tmp_path: object) -> None:
+def test_pushed_from_here_to_hosts_that_reach_no_hub(lab: Lab, hub: Hub, tmp_path: Path) -> None:
     files = made_files(SIZE // 4, 3, seed=5)
-    folder = tmp_path / "model"  # type: ignore[operator]
+    folder = tmp_path / "model"
     for path, data in files.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_bytes(data)
