@@ -31,8 +31,10 @@ AMDGPU_RELEASE = {
     (6, 10, 5): (6, 3),
     (6, 12, 12): (6, 4),
     (6, 14, 14): (7, 0),
+    (6, 16, 6): (7, 1),
+    (7, 1, 3): (10, 0),
 }
 
 # Releases of ROCm in order. AMD, "User and kernel-space support matrix": user space may be two releases newer.
-ROCM_RELEASES = ((6, 0), (6, 1), (6, 2), (6, 3), (6, 4), (7, 0), (7, 1), (7, 2))
+ROCM_RELEASES = ((6, 0), (6, 1), (6, 2), (6, 3), (6, 4), (7, 0), (7, 1), (7, 2), (7, 14), (10, 0))
 ROCM_NEWER_BY = 2
