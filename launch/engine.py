@@ -12,9 +12,8 @@ from inventory.errors import BadInput
 from inventory.facts.base import is_known
 from launch.command import Program
 from launch.hardware import CPU
-from launch.image_engine import HOST_PYTHON, EngineImage, image_for, is_image_only
+from launch.image_engine import HOST_PYTHON, EngineImage, image_for, runs_from_image
 from launch.plan_parts import packages_of
-from launch.plans.images import image_of_recipe
 from launch.requirements import Download
 from playbooks.environments import EnvironmentDefinition, load_environment
 from playbooks.layout import Layout
@@ -63,7 +62,7 @@ def engines_of(
 
     Raises `BadInput` when no environment is built for it, or a commit is not pinned.
     """
-    if is_image_only(choice):
+    if runs_from_image(choice):
         return {host.name: _from_image(choice, host, facts[host.name], served_name, draft) for host in hosts}
     brand = choice.found.library.profile(choice.hardware).brand
     if choice.hardware != CPU and brand not in BUILT_FOR:
@@ -141,13 +140,14 @@ def _from_image(choice: Choice, host: Host, facts: HostFacts, served_name: str, 
     commit = weights_commit(choice)
     checkpoints = [Checkpoint(choice.model_id, commit, layout.weights(choice.model_id, commit))]
     checkpoints += [_draft(choice, draft, layout)] if draft else []
+    image = image_for(choice, facts, tuple(checkpoints))
     program = Program(
         IN_IMAGE,
         checkpoints[0].folder,
         layout.caches,
         served_name,
         checkpoints[1].folder if draft else None,
-        image=image_of_recipe(choice) or "",
+        image=str(image.reference),
     )
     revisions, drafts = choice.found.recipe.bringup.revisions, choice.found.recipe.bringup.drafts
     pinned = (revisions.get(choice.variant), *(drafts.get(one.repo) for one in checkpoints[1:]))
@@ -160,7 +160,7 @@ def _from_image(choice: Choice, host: Host, facts: HostFacts, served_name: str, 
         downloads=tuple(_weights_download(its, one, facts) for its, one in zip(pinned, checkpoints, strict=True)),
         wanted=None,
         environment="",
-        image=image_for(choice, facts, tuple(checkpoints)),
+        image=image,
     )
 
 

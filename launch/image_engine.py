@@ -9,7 +9,7 @@ from inventory.errors import BadInput, CheckFailed
 from inventory.facts.base import is_known
 from launch.container import IMEX, INFINIBAND, run_of
 from launch.placement import Binding
-from launch.plans.images import image_of_recipe
+from launch.plans.images import image_of_choice, image_of_recipe
 from launch.resolve.constraints import applies
 from playbooks.images.image import Image
 from playbooks.images.reference import Reference, parse_reference
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from playbooks.steps.weights import Checkpoint
 
 ENGINES = ("docker", "podman")
+BY_IMAGE = ("AMD",)
+"""Brands whose wheels are on no common index: vLLM publishes images for them."""
 HOST_PYTHON = "/usr/bin/python3"
 """What asks for the completion that proves it serves: the host's own, which needs nothing beyond itself."""
 
@@ -53,6 +55,11 @@ class Talks:
     drain_s: int  # that vLLM may take to end its requests
 
 
+def runs_from_image(choice: Choice) -> bool:
+    """Whether an image has the engine: no wheel has it, or there are no locked wheels for this brand of GPUs."""
+    return is_image_only(choice) or choice.found.library.profile(choice.hardware).brand in BY_IMAGE
+
+
 def is_image_only(choice: Choice) -> bool:
     rules = choice.found.recipe.bringup.constraints
     return any(one.image_only and applies(one, choice.place, choice.strategy) for one in rules)
@@ -60,7 +67,7 @@ def is_image_only(choice: Choice) -> bool:
 
 def image_for(choice: Choice, facts: HostFacts, checkpoints: tuple[Checkpoint, ...]) -> EngineImage:
     """Raises `BadInput` where the recipe names no image, `CheckFailed` where the host has nothing to run it."""
-    named = image_of_recipe(choice)
+    named = image_of_recipe(choice) if is_image_only(choice) else image_of_choice(choice)
     if named is None:
         raise BadInput(
             f"{choice.found.id} runs from an image only, and the recipe names none for {choice.hardware}",
@@ -79,7 +86,7 @@ def _runtime(choice: Choice, facts: HostFacts) -> str:
     if facts.software.podman:
         return ENGINES[1]
     raise CheckFailed(
-        f"{choice.found.id} runs from an image only, and this host has nothing that runs images",
+        f"{choice.found.id} runs from an image on {choice.hardware}, and this host has nothing that runs images",
         id="image-only",
         observed="neither docker nor podman",
         required="docker with the vendor's container toolkit, or podman",

@@ -1,11 +1,11 @@
-"""The image that a recipe names for a choice. Stock images count for nothing: their tags move. Pure."""
+"""The image of a choice: its recipe's, or the release's. Stock tags that move count for nothing. Pure."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from launch.resolve import Case
-from launch.resolve.docker import brand_of, exact_pin, image_of, of_brand
+from launch.resolve.docker import STOCK, brand_of, exact_pin, image_of, of_brand
 
 if TYPE_CHECKING:
     from launch.choice import Choice
@@ -20,3 +20,13 @@ def image_of_recipe(choice: Choice) -> str | None:
     if exact_pin(case) is None and all(of_brand(images, brand, None) is None for images in named):
         return None
     return image_of(case)
+
+
+def image_of_choice(choice: Choice) -> str | None:
+    """The recipe's image, else the one that vLLM publishes for its pinned release and this brand of GPUs.
+
+    Whether a registry has that release is seen when its digest is asked for, before anything is changed.
+    """
+    named = image_of_recipe(choice)
+    stock = STOCK.get(brand_of(choice.found.library.profile(choice.hardware)))
+    return named or (f"{stock}:v{choice.vllm}" if stock and choice.vllm else None)

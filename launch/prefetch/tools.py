@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from inventory.errors import BringupError
 from launch.command import Program
 from launch.engine import Engine, sources_of
-from launch.image_engine import is_image_only
+from launch.image_engine import runs_from_image
 from launch.offline import cargo_of, target_of, with_wheelhouse
 from launch.requirements import Download
 from launch.wheelhouses import UNREACHED, reach_script, wheels
@@ -34,7 +34,7 @@ def client_folder(host: Host) -> str:
 
 def engine_environment(choice: Choice) -> str | None:
     """The digest of the engine's environment, which has the client too; None: an image has the engine."""
-    if is_image_only(choice):
+    if runs_from_image(choice):
         return None
     try:
         return load_environment(choice.found.recipe.bringup.distribution, choice.vllm).digest

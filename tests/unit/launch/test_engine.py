@@ -25,11 +25,17 @@ def amd(count: int) -> tuple[list[Host], dict[str, HostFacts]]:
     return trays, {"tray1": replace(seen["tray1"], gpus=replace(gpus(count), vendor="amd", devices=devices))}
 
 
-def test_gpus_that_no_environment_is_built_for_are_refused_before_anything_is_installed() -> None:
+@pytest.mark.parametrize("model", ["minimax-m3", "deepseek-v4-pro"])
+def test_gpus_that_no_wheels_are_locked_for_run_an_image(model: str) -> None:
     trays, seen = amd(8)
-    choice = choose(CATALOGUE.find("minimax-m3"), Request("minimax-m3"), trays, seen)
-    with pytest.raises(BadInput, match="no environment for GPUs of AMD"):
-        engines_of(choice, trays, seen, served_name="m")
+    choice = choose(CATALOGUE.find(model), Request(model), trays, seen)
+    engine = engines_of(choice, trays, seen, served_name="m")["tray1"]
+    assert engine.image is not None
+    assert engine.wanted is None, "nothing is installed on the host"
+    assert "rocm" in str(engine.image.reference)
+    assert not engine.image.reference.moves, "a tag that moves is no release"
+    if model == "deepseek-v4-pro":
+        assert str(engine.image.reference) == f"vllm/vllm-openai-rocm:v{choice.vllm}"
 
 
 def test_weights_that_are_made_here_have_a_commit_of_what_makes_them() -> None:

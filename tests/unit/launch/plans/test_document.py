@@ -101,7 +101,6 @@ def test_contested_figures_and_the_pinned_commit_are_in_it() -> None:
     [
         ("glm-5", [4], "NVIDIA GB200", "commit-open"),
         ("kimi-k3.1-pro", [4, 4], "NVIDIA GB300", "commit-open"),
-        ("minimax-m3", [8], "AMD Instinct MI355X", "environment-unknown"),
     ],
 )
 def test_what_bringup_would_not_launch_is_planned_for_people(
