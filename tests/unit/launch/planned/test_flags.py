@@ -14,9 +14,17 @@ from launch.verbs.planned import planned_settings, wanted
 
 
 def test_every_shared_flag_of_settings_is_read_and_explained() -> None:
-    read = {*Flags.__dataclass_fields__, "profile", "pinning", "api_key"}
+    read = {*Flags.__dataclass_fields__, "profile", "pinning", "api_key", "kv_memory", "weights_from"}
     assert read == set(SETTINGS)
     assert not [name for name in SETTINGS if name.replace("_", "-") not in HELP]
+
+
+def test_what_saves_time_at_a_start_is_wanted_by_its_word_alone() -> None:
+    found = wanted({"kv_memory": "measured", "weights_from": "daemon"}, "m")
+    assert (found.kv_memory, found.weights_daemon) == (True, True)
+    for wrong in ({"kv_memory": "5G"}, {"weights_from": "hub"}):
+        with pytest.raises(BadInput):
+            wanted(wrong, "m")
 
 
 def test_nothing_given_is_nothing_wanted() -> None:
