@@ -104,13 +104,30 @@ to_do_again() {
   done | sort -u
 }
 
+# What would have to go, before it does: only what the entry allows.
+rehearse_dnf() {
+  # shellcheck disable=SC2086
+  show dnf --assumeno $options "$@" || : # it answers no
+  went=
+  # shellcheck disable=SC2013
+  for one in $(awk '/^Removing/ { going = 1; next } /^[^ ]/ || !NF { going = 0 } going && NF > 4 { print $1 }' "$said"); do
+    may_go "$one" || went="$went $one"
+  done
+  if [ -n "$went" ]; then outcome package-conflict "these would have to go:$went"; fi
+}
+
 # run_dnf VERB WORD...: another one may take the lock between our look and dnf's (exit 200).
 run_dnf() {
-  erase=
-  if [ "$1" = install ] && [ "$removes" = yes ]; then erase=--allowerasing; fi
+  options='--setopt=install_weak_deps=False --setopt=best=True --setopt=exit_on_lock=True'
+  options="$options --setopt=clean_requirements_on_remove=False"
+  if [ "$1" = install ] && [ "$removes" = yes ]; then
+    options="$options --allowerasing"
+    rehearse_dnf "$@"
+  fi
   while :; do
     status=0
-    show dnf -y --setopt=install_weak_deps=False --setopt=best=True --setopt=exit_on_lock=True $erase "$@" || status=$?
+    # shellcheck disable=SC2086
+    show dnf -y $options "$@" || status=$?
     if [ "$status" != 200 ]; then break; fi
     sleep 1
     wait_until_free
