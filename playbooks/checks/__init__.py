@@ -1,5 +1,7 @@
-"""The checks, a module each. `registry` lists them: it is read when one of its lists is first asked for, because whoever
-wants one check should not import 150."""
+"""The checks, a module each; `registry` lists them.
+
+It is read when one of its lists is first asked for: whoever wants one check should not import 150.
+"""
 
 from __future__ import annotations
 
