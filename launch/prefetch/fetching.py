@@ -63,9 +63,13 @@ class Fetching:
         while shares:
             self._fetch(shares, token, tools)
             shares = self._left(shares, self._seen(look))
+        cancelled = [one for one in self.errors.values() if one.id == "prefetch-cancelled"]
+        raise_all(cancelled)
         seen = self._seen(look)
         self._spread(seen, addresses)
-        raise_all(list(self.errors.values()))
+        # What one host could not bring, others may have: it has everything then, and nothing is wrong any more.
+        done = {host for host, one in self._seen(look).items() if one.is_complete(plan.manifest)} if self.errors else ()
+        raise_all([one for host, one in self.errors.items() if host not in done])
 
     def _seen(self, look: Look) -> dict[str, Seen]:
         """What the hosts that answer have now; who does not is out, with the error that says so."""
@@ -127,8 +131,8 @@ class Fetching:
             return replace(made, urls=urls)
         return made
 
-    def _adopting(self, host: str, whole: Manifest) -> FetchJob:
-        job = self._job(host, (), {})
+    def _adopting(self, host: str, client: str, whole: Manifest) -> FetchJob:
+        job = self._job(host, (), {host: client} if client else {})
         return replace(job, manifest=whole, run=f"{self.owner.run}-adopt", origin="none", mine=None, rate_file=None)
 
     def _give_token(self, jobs: Mapping[str, FetchJob], token: Secret) -> None:
@@ -136,7 +140,9 @@ class Fetching:
 
         def one(transport: Transport) -> None:
             work = f"{jobs[transport.host].folder}/{WORK}"
-            transport.run(f"umask 077 && mkdir -p -- {quote(work)}", timeout=ASK_S)
+            folder = quote(jobs[transport.host].folder)
+            made = f"umask 022 && mkdir -p -- {folder} && umask 077 && mkdir -p -- {quote(work)}"
+            transport.run(made, timeout=ASK_S)
             transport.put(token.reveal().encode(), f"{work}/token", mode=0o600)
 
         outcomes = self.fleet.each(one, list(jobs))
@@ -152,7 +158,7 @@ class Fetching:
         return shares_of(manifest, able[:MOST_SOURCES], missing) if missing and able else {}
 
     def _spread(self, seen: Mapping[str, Seen], addresses: Mapping[str, str]) -> None:
-        manifest = self.plan.manifest
+        plan, manifest = self.plan, self.plan.manifest
         lacking = [host for host, one in seen.items() if not one.is_complete(manifest)]
         if not lacking or self.plan.fetch in {Fetch.HUB_EACH, Fetch.SHARED}:
             return
@@ -174,7 +180,8 @@ class Fetching:
         self.progress.begin(dict.fromkeys(lacking, manifest.bytes), "spreading")
         distribute(self.fleet, delivery, owner=self.owner, report=self.progress.spread)
         # What was verified is taken down with its time of change: what is written to later is seen without reading it.
-        self._apply({host: (fetched(self._adopting(host, whole)),) for host in lacking}, "adopt")
+        able = [one for one in plan.hosts if one.host in lacking and (one.client or one.python)]
+        self._apply({one.host: (fetched(self._adopting(one.host, one.client, whole)),) for one in able}, "adopt")
 
     def _pushed(
         self, shares: Mapping[str, Sequence[str]], token: Secret | None, seen: Mapping[str, Seen]

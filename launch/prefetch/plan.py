@@ -31,7 +31,8 @@ class HostPlan:
     after: int | None
     share: tuple[str, ...] = ()
     partly: int = 0
-    client: str = ""  # what it will fetch with; empty: it fetches nothing from outside
+    client: str = ""  # an environment with the hub's client that it has; empty: none
+    python: bool = True  # its own will run the programs
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,9 +156,28 @@ def _host(asked: Asking, seen: Seen, present: frozenset[str], share: tuple[str, 
             next_command=f"invoke weights.list --hosts {seen.host}; invoke weights.gc --hosts {seen.host}",
             host=seen.host,
         )
-    client = asked.clients.get(seen.host, "") if share else ""
+    client = asked.clients.get(seen.host, "")
+    if share and not (client or seen.python or _client_comes(asked)):
+        raise _no_python(seen.host)
     partly = seen.parts + sum(seen.sent.values())
-    return HostPlan(seen.host, asked.folders[seen.host], there, to_come, seen.free, after, share, partly, client)
+    folder = asked.folders[seen.host]
+    return HostPlan(seen.host, folder, there, to_come, seen.free, after, share, partly, client, seen.python)
+
+
+def _client_comes(asked: Asking) -> bool:
+    """Whether an environment is installed for the fetch, which has a Python of its own."""
+    return asked.source.origin is Origin.HUB and asked.fetch is not Fetch.PUSH
+
+
+def _no_python(host: str) -> BringupError:
+    return CheckFailed(
+        "the host has no Python that can take files",
+        id="spread-python",
+        observed="no python3 of 3.9 or later, and no environment with the hub's client",
+        required="python3, 3.9 or later",
+        next_command=f"install python3 on {host}, or the engine first: invoke install",
+        host=host,
+    )
 
 
 def _rate(asked: Asking, fetching: Sequence[Seen]) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import threading
 import time
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 EVERY_S = 10.0
 EVERY_S_TERMINAL = 3.0
 WINDOW_S = 60.0
+SAID = re.compile(r"(\w+): (\d+) of (\d+) bytes, (\d+) read")
 
 
 @dataclass(slots=True)
@@ -64,6 +66,12 @@ def duration(seconds: float) -> str:
     return f"{minutes:.0f} min" if minutes < 90 else f"{minutes / 60:.1f} h"
 
 
+def read_progress(line: str) -> tuple[str, int, int, int] | None:
+    """What a host's program does, bytes that are there, all, and read; None: the line is about something else."""
+    found = SAID.fullmatch(line.strip())
+    return (found[1], int(found[2]), int(found[3]), int(found[4])) if found else None
+
+
 class Progress:
     """Hears changes of `apply` and looks of a spread. `json`: events go to stdout, a line each."""
 
@@ -91,12 +99,11 @@ class Progress:
 
     def heard(self, host: str, line: str) -> bool:
         """Take a line of a host's program; tell whether it was about how far it is."""
-        words = line.split()
-        numbers = [int(one) for one in words[1:4] if one.isdecimal()]
-        if words[:1] != ["progress"] or len(numbers) != 3:
+        told = read_progress(line)
+        if told is None:
             return False
-        there, total, verified = numbers
-        self._read(host, verified if words[-1] == "verifying" else there, total, words[-1])
+        word, there, total, verified = told
+        self._read(host, verified if word == "verifying" else there, total, word)
         return True
 
     def sent(self, host: str, there: int) -> None:

@@ -11,6 +11,7 @@ from inventory.quoting import quote
 from inventory.transport.exchange import in_time
 from launch.prefetch.job import WORK
 from launch.prefetch.manifest import NAME
+from launch.prefetch.progress import read_progress
 
 if TYPE_CHECKING:
     from inventory.fleet import Fleet

@@ -18,7 +18,7 @@ class Ended(Exception):
 
 def say_progress(work: Path, there: int, total: int, verified: int, word: str) -> None:
     """How far it is: for who follows, and in a file for who asks."""
-    line = f"progress {there} {total} {verified} {word}"
+    line = f"{word}: {there} of {total} bytes, {verified} read"
     say(line)
     with contextlib.suppress(OSError):
         (work / "told.new").write_text(f"{line}\n", encoding="utf-8")

@@ -40,8 +40,8 @@ def test_every_host_has_a_line_and_all_together_have_one(capsys: pytest.CaptureF
     progress.begin({"tray1": 10**9, "tray2": 10**9}, "fetching")
     for step in (1, 2):
         clock.now += 6
-        progress.heard("tray1", f"progress {step * 10**8} {10**9} 0 fetching")
-        progress.heard("tray2", f"progress {step * 2 * 10**8} {10**9} 0 fetching")
+        progress.heard("tray1", f"fetching: {step * 10**8} of {10**9} bytes, 0 read")
+        progress.heard("tray2", f"fetching: {step * 2 * 10**8} of {10**9} bytes, 0 read")
     said = capsys.readouterr().err.splitlines()
     assert said[0].startswith("  tray1: fetching 0.20 of 1.00 GB (20 %), 17 MB/s")
     assert said[-1].startswith("  total: 0.40 of 2.00 GB")
@@ -63,10 +63,10 @@ def test_events_are_json_lines_on_stdout(capsys: pytest.CaptureFixture[str]) -> 
 
 def test_the_state_of_folders_is_read_as_the_script_tells_it() -> None:
     rows = [
-        "weights\ta--b/c1\tsealed\tfree\t5000\tprogress 1 2 0 fetching",
-        "weights\ta--b/c2\topen\tlocked\t100\tprogress 30 90 0 fetching",
+        "weights\ta--b/c1\tsealed\tfree\t5000\tfetching: 1 of 2 bytes, 0 read",
+        "weights\ta--b/c2\topen\tlocked\t100\tfetching: 30 of 90 bytes, 0 read",
         "weights\ta--b/c3\topen\tfree\t100\t",
-        "weights\ta--b/c4\topen\tfree\t100\tprogress 30 90 0 fetching",
+        "weights\ta--b/c4\topen\tfree\t100\tfetching: 30 of 90 bytes, 0 read",
         'spread\t{"folder": "/s/weights/a--b/c4"}\t{"bytes": 77}',
         "spread\tbroken\t{}",
         "something else",
