@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from inventory.errors import BringupError, ChangeFailed, CheckFailed, HostUnreachable, NotServing, raise_all
 from inventory.fleet import Fleet
 from launch.cache_lines import against, of_lines
+from launch.caches.hits import sentence
 from launch.generation import Generation, Member
 from launch.planned.wanted import KEY_FILE
 from launch.running.history import History, history_script, read_history
@@ -179,11 +180,13 @@ def refuse_mixed(deployment: Deployment) -> None:
 def keep_cache_lines(fleet: Fleet, gang: Generation, ready: Ready, report: Report) -> None:
     """Say what each host's engines have of KV cache, against what was planned; keep their lines, and who they are.
 
-    A host that cannot keep them serves all the same.
+    Also which ranks found their compiled code. A host that cannot keep them serves all the same.
     """
     for host, lines in ready.kv_cache_lines.items():
         seen = of_lines(lines)
         report.say(f"{host}: KV cache {against(gang.kv_tokens, at_most=gang.kv_at_most, seen=seen)}")
+    if said := sentence(ready.cache_hits):
+        report.say(said)
 
     def one(transport: Transport) -> Completed:
         lines = ready.kv_cache_lines.get(transport.host, ())

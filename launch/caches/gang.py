@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from inventory.errors import BringupError, NotServing
 from inventory.quoting import quote
-from launch.caches.hits import sentence
 from launch.caches.kv_memory import keep_script, key_of, measured
 from launch.caches.poison import Poison, poison_of
 from launch.caches.scripts import Place
@@ -49,9 +48,7 @@ def owners(assembly: Assembly, places: Sequence[Place]) -> dict[Rank, str]:
 
 
 def harvest(fleet: Fleet, assembly: Assembly, ready: Ready, report: Report) -> None:
-    """Say which ranks found their compiled code, and give all hosts what any of them has. Never fails a deploy."""
-    if said := sentence(ready.cache_hits):
-        report.say(said)
+    """Give all hosts what any of them has compiled, and keep what was measured. Never fails a deploy."""
     _keep_memory(fleet, assembly, ready, report)
     fleet.each(_doing("caches_are_good", assembly.gang, fleet), assembly.gang.hosts)
     for places in places_of(assembly, fleet.state_dirs).values():
