@@ -74,11 +74,10 @@ def read_status(host: str, answer: str) -> list[WeightsState]:
 
 def _state(host: str, row: list[str], spreads: dict[str, int]) -> WeightsState:
     _, name, sealed, held, size, last = row
-    words = last.split()
-    numbers = [int(one) for one in words[1:4] if one.isdecimal()]
-    there, total = (numbers[0], numbers[1]) if len(numbers) == 3 else (None, None)
+    told = read_progress(last)
+    word, there, total = told[:3] if told else ("fetching", None, None)
     if held == "locked":
-        return WeightsState(host, name, words[-1] if words else "fetching", there, total)
+        return WeightsState(host, name, word, there, total)
     if sealed == "sealed":
         size_there = int(size) if size.isdecimal() else None
         return WeightsState(host, name, "complete", size_there, size_there)

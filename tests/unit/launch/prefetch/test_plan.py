@@ -32,6 +32,7 @@ def having(host: str, paths: tuple[str, ...] = (), *, sealed: bool = False, **mo
         verified={} if sealed else {path: (sizes[path], "1.0", sums[path]) for path in paths},
         files={path: (sizes[path], "1.0") for path in (sizes if sealed else paths)},
         reaches=True,
+        python=True,
         **more,  # type: ignore[arg-type]
     )
 
@@ -109,6 +110,15 @@ def test_push_goes_to_the_host_that_has_most() -> None:
     seen = hosts(2) | {"tray3": having("tray3", tuple(MANIFEST.sizes)[:2])}
     plan = planned(asking(seen, Fetch.PUSH, reaching=()), seen)
     assert [one.host for one in plan.hosts if one.share] == ["tray3"]
+
+
+def test_a_host_without_python_takes_nothing_but_with_a_client_of_its_own() -> None:
+    seen = {"tray1": replace(having("tray1"), python=False)}
+    with pytest.raises(CheckFailed) as caught:
+        planned(asking(seen, Fetch.PUSH), seen)
+    assert caught.value.id == "spread-python"
+    assert planned(asking(seen), seen).pending, "an environment comes with its own Python"
+    assert planned(asking(seen, Fetch.PUSH, clients={"tray1": "/env"}), seen).pending
 
 
 def test_nobody_who_reaches_the_hub_is_said_with_the_way_out() -> None:
