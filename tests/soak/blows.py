@@ -19,6 +19,7 @@ from tests.soak.run import STATE
 
 FULL_MB = 80  # of the small disk: wheels, uv unpacked and the environment take 60
 FILES = "/srv/soak"
+NO_LOGIN = 255
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +32,14 @@ class Struck:
 
 
 def on(lab: Lab, host: str, command: str, *, timeout_s: float = 60) -> subprocess.CompletedProcess[str]:
-    argv = ["ssh", "-o", "ConnectTimeout=5", *access.ssh(lab, host, [command])[1:]]
-    return subprocess.run(argv, capture_output=True, text=True, timeout=timeout_s, check=False)
+    """Run a shell command on a lab host; a login that did not come about (255) is tried again."""
+    argv = ["ssh", "-o", "ConnectTimeout=15", *access.ssh(lab, host, [command])[1:]]
+    for _ in range(4):
+        done = subprocess.run(argv, capture_output=True, text=True, timeout=timeout_s, check=False)
+        if done.returncode != NO_LOGIN:
+            break
+        time.sleep(2)
+    return done
 
 
 def kill_control(blow: Struck) -> Callable[[], None]:
