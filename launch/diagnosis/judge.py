@@ -17,7 +17,7 @@ from launch.diagnosis import context
 from launch.diagnosis.attempt import before_stop, of_last_attempt
 from launch.diagnosis.capture import Capture, Kind, Source
 from launch.diagnosis.match import ORDER, matches
-from launch.diagnosis.roles import founds_of
+from launch.diagnosis.roles import Serving, founds_of
 from launch.diagnosis.silence import Silent, silent_hosts
 from launch.diagnosis.table import Role
 from launch.diagnosis.told import Evidence, Found
@@ -82,8 +82,13 @@ def judge(capture: Capture) -> Judgement:
     matched = {(one.source.name, one.line.number) for one in seen}
     logs = [one for one in sources if one.kind is Kind.LOG]
     told = [(source, line) for source in logs for line in errors(before_stop(source.lines))]
-    unknown = [(source, line) for source, line in told if (source.name, line.number) not in matched]
-    founds = founds_of(seen, unknown, sources)
+    serving = Serving.of(sources)
+    unknown = [
+        (source, line)
+        for source, line in told
+        if (source.name, line.number) not in matched and not serving.came_after(source, line)
+    ]
+    founds = founds_of(seen, unknown, sources, serving)
     founds = [context.told(one, capture, sources) for one in founds]
     silent = silent_hosts(capture, sources, founds)
     return _answer(capture, founds, unknown, silent)

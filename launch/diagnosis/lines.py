@@ -24,7 +24,11 @@ LEVEL = re.compile(r"(?P<level>DEBUG|INFO|WARNING|ERROR|CRITICAL)(?=[ :])[: ] *"
 PLACE = re.compile(r"\[(?P<place>[\w./-]+\.\w{1,4}:\d+)\] ?")
 JOURNAL = re.compile(r"(?P<host>[\w.-]+) (?P<ident>[\w@./:-]+?)(?:\[(?P<pid>\d+)\])?: ")
 CRI = re.compile(r" (?:stdout|stderr) [FP] ")
-COMPOSE = re.compile(r"(?P<name>[\w.-]+)\s+\| ")
+OUTERMOST = re.compile(
+    r"(?:[\w.-]+\s+\| |\[pod/[^\]]+\] |\[\d+,\d+\]<std(?:out|err)>:\s?|\[default\d+\]:\s?"
+    r"|\s{0,3}\d{1,4}: (?=[(\[A-Z])|[\w.-]{1,64}: (?=\([A-Z]\w* pid=))"
+)
+"""Compose, kubectl, mpirun, torchrun, srun --label and pdsh."""
 RANK = re.compile(r"(?:\[default\d+\]:)?\[rank ?(?P<rank>\d+)\]:?\s?")
 TORCH = re.compile(r"\[(?P<level>[EWI])(?= \w)|\[?(?P<level2>[EWI])(?=\d{4} \d\d:)")
 IN_PROCESS = re.compile(r"_(?:DP|EP)(\d+)|_TP(\d+)|(?:VllmWorker|ApiServer)[-_](\d+)")
@@ -107,8 +111,7 @@ class _Reading:
 
 def _line(number: int, raw: str, when: Clock) -> Line:
     reading = _Reading(_out_of_json(raw))
-    if match := COMPOSE.match(reading.rest):
-        reading.rest = reading.rest[match.end() :]
+    reading.take(OUTERMOST)
     _outer(reading, when)
     _inner(reading, when)
     process = reading.process
@@ -117,7 +120,7 @@ def _line(number: int, raw: str, when: Clock) -> Line:
 
 
 def _out_of_json(raw: str) -> str:
-    """A line of docker's json-file, or of journald's JSON, as text with its time."""
+    """A line of docker's json-file, of journald's JSON or of a logger that writes JSON, as text with its time."""
     if not raw.lstrip().startswith("{"):
         return raw
     try:
@@ -132,11 +135,18 @@ def _out_of_json(raw: str) -> str:
     if isinstance(message, list):
         message = bytes(one for one in message if isinstance(one, int) and 0 <= one < 256).decode(errors="replace")
     if not isinstance(message, str):
-        return raw
+        return _of_logger(told) or raw
     stamp = str(told.get("_SOURCE_REALTIME_TIMESTAMP") or told.get("__REALTIME_TIMESTAMP") or "")
     time = f"{int(stamp) / 1e6:.6f} " if stamp.isdecimal() and len(stamp) == 16 else ""
     ident = told.get("SYSLOG_IDENTIFIER") or told.get("_COMM") or "unknown"
     return f"{time}{told.get('_HOSTNAME', 'host')} {ident}: {message}"
+
+
+def _of_logger(told: dict[str, object]) -> str:
+    message = next((one for name in ("message", "msg", "event") if isinstance(one := told.get(name), str)), "")
+    time = next((one for name in ("time", "timestamp", "asctime", "ts") if isinstance(one := told.get(name), str)), "")
+    level = next((one for name in ("levelname", "level", "severity") if isinstance(one := told.get(name), str)), "")
+    return f"{time} {level.upper()} {message}".strip() if message else ""
 
 
 def _outer(reading: _Reading, when: Clock) -> None:

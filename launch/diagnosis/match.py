@@ -19,6 +19,35 @@ MOST = 200
 REACH = 40
 """Lines around a special failure in which a more general one is the same."""
 ORDER = tuple(Role)
+OTHERS = frozenset(
+    (
+        *(
+            "CRON",
+            "cron",
+            "crond",
+            "nginx",
+            "snapd",
+            "chronyd",
+            "ntpd",
+            "NetworkManager",
+            "systemd-resolved",
+            "dbus-daemon",
+        ),
+        *(
+            "prometheus",
+            "node_exporter",
+            "grafana",
+            "fluentd",
+            "fluent-bit",
+            "promtail",
+            "telegraf",
+            "rsyslogd",
+            "postfix",
+        ),
+        *("avahi-daemon", "multipathd", "smartd", "polkitd", "unattended-upgr", "packagekitd", "apt.systemd.daily"),
+    )
+)
+"""Services of every host, by their name in the journal: what they complain of is not of the engine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +74,7 @@ def _places() -> dict[str, int]:
 def matches(source: Source) -> tuple[Match, ...]:
     """What a text tells of known failures, one a line. What an engine says while it is being stopped is left out."""
     lines = source.lines if source.kind is Kind.KERNEL else before_stop(source.lines)
+    lines = tuple(one for one in lines if one.ident not in OTHERS)
     loud = lines if source.kind is Kind.KERNEL else [one for one in lines if not one.is_quiet]  # `INFO: task hangs`
     texts = (_Text(lines), _Text(loud))
     found = [match for failure in failures() for match in _of(failure, source, texts[0 if failure.quiet else 1])]

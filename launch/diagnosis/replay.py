@@ -53,7 +53,7 @@ NOT_SEARCHED = (
 )
 """Told elsewhere, or of another attempt: no line of these is an error."""
 SHARED_FOLDERS = frozenset({"logs", "log", "kernel", "dmesg", "journal", "ranks", "rendered", "output"})
-LOCAL = re.compile(r"[-_.](?:rank|node|worker|engine|vllm|log|stdout|stderr|kernel|dmesg|journal)[\w.-]*$")
+LOCAL = re.compile(r"[-_.](?:rank|dp|engine|vllm|log|stdout|stderr|kernel|dmesg|journal)[-_.]?\d*$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +125,7 @@ def _files(folder: Path) -> Iterator[File]:
     told = ((path, name) for path, name in places if not (ours and name.startswith(FACTS)))
     names = [one for _, one in zip(range(MOST_FILES), told, strict=False)]
     hosts = {name.split("/")[0] for _, name in names if "/" in name} - SHARED_FOLDERS
+    hosts |= {host_of(name, hosts) for _, name in names if "/" not in name and name.endswith((".log", ".log.gz"))}
     for path, name in names:
         text, cut = _text(path)
         if text is not None:
@@ -137,11 +138,11 @@ def host_of(name: str, known: set[str]) -> str:
     if len(parts) > 1 and parts[0] not in SHARED_FOLDERS:
         return parts[0]
     stem = re.sub(r"(?:\.(?:log|txt|out|err|json|gz|\d{1,3}))+$", "", parts[-1])
-    shorter = next(
-        (host for host in sorted(known, key=len, reverse=True) if re.match(rf"{re.escape(host)}(?![\w])", stem)), ""
-    )
-    if shorter:
-        return shorter
+    named = sorted(known, key=len, reverse=True)
+    begins = next((host for host in named if re.match(rf"{re.escape(host)}(?![A-Za-z0-9])", stem)), "")
+    ends = next((host for host in named if re.search(rf"[-_.]{re.escape(host)}$", stem)), "")
+    if begins or ends:
+        return begins or ends
     is_log = parts[-1].removesuffix(".gz").endswith((".log", ".out", ".err")) or len(parts) > 1
     return LOCAL.sub("", stem) if is_log and parts[0] != "rendered" else ""
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from launch.diagnosis.attempt import BEGINS
 from launch.diagnosis.capture import Kind, Source
 from launch.diagnosis.table import Role
 from launch.diagnosis.told import Found, found_of
@@ -13,13 +16,51 @@ if TYPE_CHECKING:
     from launch.diagnosis.lines import Line
     from launch.diagnosis.match import Match
 
+READY = re.compile(r"Application startup complete\.")
+STARTING = frozenset({Role.CAUSE, Role.SYMPTOM, Role.CONSEQUENCE, Role.WRAPPER})
 KERNEL_BEFORE_S = 3600.0
 """A kernel's error is of this failure when it came at most this long before the first line of the start ..."""
 KERNEL_AFTER_S = 60.0
 """... and at most this long behind the first error of the engine."""
 
 
-def founds_of(seen: Sequence[Match], unknown: Sequence[tuple[Source, Line]], sources: Sequence[Source]) -> list[Found]:
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """When ranks were ready: what they complained of before, they have overcome.
+
+    `lines`: of each text with one server, where it says so. `at`: when the last of all hosts did. `until`: the last
+    moment of each host's log.
+    """
+
+    lines: Mapping[str, int]
+    at: float | None
+    until: Mapping[str, float]
+
+    @classmethod
+    def of(cls, sources: Sequence[Source]) -> Serving:
+        logs = [one for one in sources if one.kind is Kind.LOG and one.host]
+        ready = {one.name: line for one in logs for line in one.lines if READY.search(line.text)}
+        alone = {one.name for one in logs if len({line.pid for line in one.lines if BEGINS.search(line.text)}) < 2}
+        times = [line.at for line in ready.values() if line.at is not None]
+        until = {one.host: line.at for one in logs for line in one.lines[-1:] if line.at is not None}
+        return cls(
+            {name: line.number for name, line in ready.items() if name in alone}, max(times, default=None), until
+        )
+
+    def came_after(self, source: Source, line: Line) -> bool:
+        """Whether the rank of this line served afterwards."""
+        own = self.lines.get(source.name)
+        if own is not None:
+            return line.number < own
+        until = self.until.get(source.host)
+        if self.at is None or line.at is None or until is None:
+            return False
+        return line.at < self.at <= until and source.kind is Kind.LOG
+
+
+def founds_of(
+    seen: Sequence[Match], unknown: Sequence[tuple[Source, Line]], sources: Sequence[Source], serving: Serving
+) -> list[Found]:
     """The matches by failure and host, each with the role that it has here."""
     began = _earliest(line.at for one in sources if one.kind is Kind.LOG for line in one.lines[:1])
     broke = _earliest(
@@ -30,6 +71,7 @@ def founds_of(seen: Sequence[Match], unknown: Sequence[tuple[Source, Line]], sou
     grouped: dict[tuple[str, str, Role], list[Match]] = {}
     for one in seen:
         role = _kernel_role(one, began, broke) if one.failure.kernel else _device_role(one, ended)
+        role = Role.NOTICE if role in STARTING and serving.came_after(one.source, one.line) else role
         grouped.setdefault((one.failure.id, one.source.host or _host_in(one), role), []).append(one)
     return [found_of(host, role, group) for (_, host, role), group in grouped.items()]
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import gzip
+import json
 from pathlib import Path
 
 import pytest
 
-from launch.diagnosis.replay import load
+from launch.diagnosis.replay import host_of, load
 from launch.diagnosis.run import from_folder
 from tests.unit.launch.diagnosis.captures import answer, begins, judged, line, traceback, wrapped
 
@@ -208,3 +209,59 @@ def test_an_empty_folder_and_none_are_refused(tmp_path: Path) -> None:
     for place in (tmp_path, tmp_path / "nothing"):
         with pytest.raises(Exception, match="is no capture"):
             load(place)
+
+
+READY = line("10:10:00", "x", process="APIServer", pid=11, level="INFO").replace(
+    "x\n", "Application startup complete.\n"
+)
+DIED = line("12:05:00", "Worker proc VllmWorker-0 died unexpectedly (exit code: -9), shutting down executor.")
+
+
+def test_what_came_before_ready_was_overcome() -> None:
+    """A download was limited and tried again; hours later something else ended the engine."""
+    limited = line("10:01:00", "429 Client Error: Too Many Requests for url: x", level="WARNING")
+    text = begins("10:00:00") + limited + traceback("10:02:00", "KeyError: 'x'") + READY
+    assert judged({"tray1.log": text}).answer in {"nothing", "known"}
+    assert judged({"tray1.log": text + DIED}).id == "E-KILLED"
+    follower = begins("10:00:00", pid=40) + limited + line("12:00:00", "alive", level="INFO")
+    assert judged({"tray1.log": begins("10:00:00") + READY + DIED, "tray2.log": follower}).id == "E-KILLED"
+
+
+@pytest.mark.parametrize(
+    "prefix", ["vllm-1  | ", "[pod/vllm-0/vllm] ", "[1,3]<stderr>:", "[default3]:", " 3: ", "tray1: ", "\x1b[36m"]
+)
+def test_what_runs_many_processes_writes_before_their_lines(prefix: str) -> None:
+    text = "".join(f"{prefix}{one}\n" for one in traceback("10:01:00", OOM).splitlines())
+    found = judged({"tray1.log": text})
+    assert (found.id, found.first and found.first.ranks, found.first and found.first.at is not None) == (
+        "F-CUDA-OOM",
+        (0,),
+        True,
+    )
+
+
+def test_a_logger_that_writes_json() -> None:
+    text = json.dumps({"levelname": "ERROR", "asctime": "2026-11-29 10:00:00", "message": OOM}) + "\n"
+    assert judged({"tray1.log": text}).id == "F-CUDA-OOM"
+
+
+def test_other_services_of_the_host_are_not_the_engine() -> None:
+    journal = "Nov 29 10:00:00 tray1 nginx[9]: accept4() failed (24: Too many open files)\n"
+    assert judged({"tray1/journal.txt": journal}).answer == "nothing"
+    assert judged({"tray1/journal.txt": journal.replace("nginx", "vllm")}).id == "F-NOFILE"
+
+
+@pytest.mark.parametrize(
+    ("name", "host"),
+    [
+        ("gpu-node-1.log", "gpu-node-1"),
+        ("tray1-rank3.log", "tray1"),
+        ("tray1_kernel.txt", "tray1"),
+        ("dmesg_tray1.txt", "tray1"),
+        ("worker-2.log", "worker-2"),
+        ("tray1/logs/a.log", "tray1"),
+        ("notes.txt", ""),
+    ],
+)
+def test_whose_a_file_is(name: str, host: str) -> None:
+    assert host_of(name, {"tray1"}) == host
