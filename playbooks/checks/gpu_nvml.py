@@ -42,10 +42,11 @@ def check(facts: HostFacts, needs: HostRequirements) -> Finding:
     if not isinstance(facts.gpus, Unknown):
         return state(facts.host, facts.gpus)
     remedy = cure(facts.gpus)
-    if remedy in _REINSTALL or (remedy is None and has_no_driver(facts)):
-        remedy = by_playbook(facts.host, driver_playbook(facts), remedy or _LOOK)
     if remedy is None:
-        return unread(ID, facts.host, facts.gpus, _REQUIRED, _LOOK)
+        look = by_playbook(facts.host, driver_playbook(facts), _LOOK) if has_no_driver(facts) else _LOOK
+        return unread(ID, facts.host, facts.gpus, _REQUIRED, look)
+    if remedy in _REINSTALL:
+        remedy = by_playbook(facts.host, driver_playbook(facts), remedy)
     said = facts.gpus.detail or facts.gpus.why
     return Finding(ID, Status.FAIL, facts.host, f"the driver does not answer: {said}", _REQUIRED, remedy)
 

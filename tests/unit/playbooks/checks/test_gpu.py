@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from inventory.facts.base import Unknown, Why
-from inventory.facts.host import Driver, GpuProcess, HostFacts, Process
+from inventory.facts.host import BusGpu, Driver, GpuProcess, HostFacts, Process
 from playbooks.checks import (
     gpu_count,
     gpu_driver_min,
@@ -104,6 +104,12 @@ def test_gpus_that_could_not_be_asked_are_unknown(check: HostCheck) -> None:
     Case("answers", Status.PASS, says=("580.95.05", "4 GPUs")),
     Case("simulated", Status.PASS, change(tray(), "gpus", simulated=True), says=("(simulated)",)),
     Case("hung", Status.FAIL, replace(tray(), gpus=HUNG), says=("no answer in 20 s",)),
+    Case(
+        "AMD's on the bus, and nothing that asks them",
+        Status.UNKNOWN,
+        replace(tray(), gpus=NO_TOOL, bus_gpus=(BusGpu("00000000:05:00.0", "amd", "75a3"),)),
+        says=("invoke install --hosts tray1 --playbook amd",),
+    ),
     Case(
         "library newer than module",
         Status.FAIL,
