@@ -12,6 +12,7 @@ import collections
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -133,7 +134,10 @@ def soak(rounds: int, seed: int) -> collections.Counter[tuple[str, str]]:
     counted: collections.Counter[tuple[str, str]] = collections.Counter()
     with serving() as hub, tempfile.TemporaryDirectory() as folder:
         for number in range(rounds):
-            counted[one_round(number, hub, Path(folder), seed)] += 1
+            fault, ended = one_round(number, hub, Path(folder), seed)
+            counted[fault, ended] += 1
+            sys.stderr.write(f"{number + 1}: {fault}: {ended}\n")
+            shutil.rmtree(Path(folder) / f"round{number}", ignore_errors=True)
             hub.asked.clear()
             hub.repos.clear()
     return counted

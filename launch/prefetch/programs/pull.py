@@ -32,6 +32,8 @@ def main() -> None:
             sys.exit(f"{error.code} {WORDS.get(error.code, 'Server Error')} for {_shown(url)}")
         except OSError as error:
             sys.exit(f"{_shown(url)}: {error}")
+        if Path(part).stat().st_size < size:
+            sys.exit(f"peer closed connection before all of {_shown(url)} had come")
         Path(part).replace(final)
 
 

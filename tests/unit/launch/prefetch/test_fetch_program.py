@@ -8,6 +8,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
@@ -168,6 +169,30 @@ def test_a_folder_of_the_host_is_copied(hub: Hub, folder: Path, tmp_path: Path) 
     assert done.status == 0, done.said
     assert holds(folder, FILES)
     assert not hub.asked
+
+
+def test_files_by_address_go_on_where_they_were_cut_off(hub: Hub, folder: Path) -> None:
+    commit = hub.repos[REPO].main
+    hub.slips["GET /made/up/resolve"] = Slip("status", status=429)
+    hub.slips["GET /lfs/"] = Slip("truncate", at=70_000)
+    urls = tuple((path, f"{hub.url}/{REPO}/resolve/{commit}/{quote(path)}") for path in FILES)
+    done = carried_out(job_of(hub, folder, manifest_of(FILES, commit), origin="pull", urls=urls))
+    assert done.status == 0, done.said
+    assert holds(folder, FILES)
+    assert {headers["range"] for _, _, headers in hub.asked if "range" in headers} == {"bytes=70000-"}
+
+
+def test_parts_that_this_machine_sent_are_taken_when_they_are_right(hub: Hub, folder: Path) -> None:
+    parts = folder / ".cache/bringup/parts"
+    for path, data in FILES.items():
+        (parts / path).parent.mkdir(parents=True, exist_ok=True)
+        (parts / path).write_bytes(data[:-1] + b"?" if path == SHARD else data)
+    manifest = manifest_of(FILES, "c")
+    assert carried_out(job_of(hub, folder, manifest, origin="none")).name == "weights-incomplete"
+    assert not (parts / SHARD).exists()
+    (parts / SHARD).write_bytes(FILES[SHARD])
+    assert carried_out(job_of(hub, folder, manifest, origin="none")).status == 0
+    assert holds(folder, FILES)
 
 
 def test_a_common_disk_is_linked_and_a_wrong_file_of_it_is_named(hub: Hub, folder: Path, tmp_path: Path) -> None:
