@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 ASK_S = 60.0
 LIST_S = 600.0
+MOST_TOLD = 2  # folders: those of earlier layouts lie there too
 SLOWEST = 5e6  # bytes a second of disk and network; what is slower is given up
 
 
@@ -51,7 +52,10 @@ class Spread:
         else:
             parts = ", ".join(f"{host} {size(count)}" for host, count in self.given.items())
             told = [f"caches of all ranks ({files} files, {most}) are ready for the next start; given: {parts}"]
-        told += [_uneven(folder, ranks) for folder, ranks in self.wanted.uneven]
+        uneven = self.wanted.uneven
+        told += [_uneven(folder, ranks) for folder, ranks in uneven[:MOST_TOLD]]
+        if len(uneven) > MOST_TOLD:
+            told.append(f"{len(uneven) - MOST_TOLD} more folders lack ranks of this layout")
         return tuple(told)
 
 

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from launch.caches.merge import CacheFile, CacheSet, lacking, merged, rank_of, read_listing
+from launch.caches.spread import Spread
 
 AOT = "vllm/torch_compile_cache/torch_aot_compile/ab12"
 TUNED = "vllm/flashinfer_autotune_cache/0.7.2/100a/cd"
@@ -160,3 +161,10 @@ def test_all_ranks_or_none_and_every_host_ends_with_the_same_ranks(listed: dict[
 
 def held_by(made: CacheSet) -> set[str]:
     return {host for host, files in made.sources.items() if files}
+
+
+def test_folders_of_earlier_layouts_are_counted_and_not_all_told() -> None:
+    uneven = tuple((f"{AOT}{number}", ((0, 8),)) for number in range(5))
+    told = Spread(CacheSet({}, uneven), {}).sentences
+    assert len(told) == 4
+    assert told[-1] == "3 more folders lack ranks of this layout"
