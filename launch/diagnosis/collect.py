@@ -14,7 +14,7 @@ import tarfile
 import time
 import zlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -38,11 +38,15 @@ if TYPE_CHECKING:
     from inventory.transport.base import Transport
     from launch.generation import Generation
 
-SHORT_DEADLINE_S = 40.0
-PAUSE_S = 25
+PAUSE_S = 20
 """Between two looks at the same stacks and counters."""
-CAPTURE_DEADLINE_S = 80.0
-CLOCK_DEADLINE_S = 10.0
+WITHIN_S = 72.0
+"""All of a host's answers; with what finding the deployment takes beforehand a capture ends within 90 s."""
+COLLECT_S = 40.0
+CLOCK_DEADLINE_S = 5.0
+FACTS_S = 13
+"""The longest section of the facts, and what ends the script around it."""
+AROUND_FACTS_S = 14.0
 SINCE = "-2d"
 MOST_FILES = 500
 MOST_FILE_BYTES = 8 << 20
@@ -106,23 +110,26 @@ def capture(
 
 
 def _of_host(transport: Transport, fleet: Fleet, gang: Generation, depth: Depth) -> HostTold:
+    began = time.monotonic()
     ahead = _ahead(transport)
-    deep = depth is Depth.WHOLE
-    facts: RawAnswer | BringupError | None = None
-    if depth is not Depth.LOGS:
-        try:
-            facts = ask(transport, asked_of(fleet.hosts, transport.host))
-        except BringupError as error:
-            facts = error
     member = gang.of(transport.host)
     ports = [url.rpartition(":")[2] for url in member.urls]
-    script = collect_script(
-        gang.name, state_dir=fleet.state_dirs[transport.host], python=member.python, ports=ports, deep=deep
-    )
-    deadline = CAPTURE_DEADLINE_S if deep else SHORT_DEADLINE_S
-    files = dict(unpacked(in_time(transport.run(script, timeout=deadline), transport.host).stdout))
+    state_dir, deep = fleet.state_dirs[transport.host], depth is Depth.WHOLE
+    script = collect_script(gang.name, state_dir=state_dir, python=member.python, ports=ports, deep=deep)
+    files = dict(unpacked(in_time(transport.run(script, timeout=COLLECT_S), transport.host).stdout))
     zone, booted = _told_clock(files.get("clock.txt", b"").decode(errors="replace"))
-    return HostTold(files, ahead, zone, None if booted is None else booted, facts)
+    left_s = WITHIN_S - (time.monotonic() - began)
+    facts = None if depth is Depth.LOGS else _facts(transport, fleet, left_s)
+    return HostTold(files, ahead, zone, booted, facts)
+
+
+def _facts(transport: Transport, fleet: Fleet, left_s: float) -> RawAnswer | BringupError:
+    """Last, because the rest is worth more; in the time that is left."""
+    seconds = max(1, min(FACTS_S, int(left_s - AROUND_FACTS_S)))
+    try:
+        return ask(transport, replace(asked_of(fleet.hosts, transport.host), seconds=seconds))
+    except BringupError as error:
+        return error
 
 
 def collect_script(name: str, *, state_dir: str, python: str, ports: list[str], deep: bool) -> str:

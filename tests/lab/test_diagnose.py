@@ -68,13 +68,3 @@ def test_a_failed_deploy_names_the_rank_and_a_capture_still_does(lab: Lab, tmp_p
     again = invoke("diagnose", "--replay", str(folder))
     assert again.code == 6
     assert again.out.splitlines()[0] == kept.out.splitlines()[0]
-
-
-def test_an_engine_that_breaks_at_the_first_request_is_found(lab: Lab) -> None:
-    inject(lab, "illegal-access@2")
-    failed = invoke(*DEPLOY, inventory=lab.inventory)
-    assert failed.code == 6, failed  # the canary is the first request
-    told = invoke("diagnose", *HOSTS, inventory=lab.inventory)
-    assert told.code == 6
-    assert "[E-ILLEGAL]" in told.out.splitlines()[0], told
-    assert "tray1" in told.out.splitlines()[0]
