@@ -92,8 +92,8 @@ class Tally:
 class Chaos:
     """Rounds on one gang. `dice` decides everything, so that a seed repeats a run as far as time lets it."""
 
-    def __init__(self, gang: Gang, dice: random.Random) -> None:
-        self.gang, self.dice = gang, dice
+    def __init__(self, gang: Gang, dice: random.Random, harms: tuple[str, ...] = HARMS) -> None:
+        self.gang, self.dice, self.harms = gang, dice, harms
         self.tally = Tally()
 
     def fleet(self) -> Fleet:
@@ -101,7 +101,7 @@ class Chaos:
 
     def round(self) -> None:
         self.tally.rounds += 1
-        harm = Harm(self.dice.choice(HARMS), self.dice.choice(self.gang.hosts))
+        harm = Harm(self.dice.choice(self.harms), self.dice.choice(self.gang.hosts))
         moment = self.dice.choice(MOMENTS)
         self.tally.seen[f"{harm.kind} in {moment}"] += 1
         before = len(self.tally.wrong)
@@ -240,12 +240,20 @@ class Chaos:
         return lambda: thread.join(60)
 
 
-def run(hosts: int, rounds: int, *, seed: int, layout: str, until: float = float("inf")) -> Tally:
+def run(
+    hosts: int,
+    rounds: int,
+    *,
+    seed: int,
+    layout: str,
+    until: float = float("inf"),
+    harms: tuple[str, ...] = HARMS,
+) -> Tally:
     """So many rounds on a lab of so many hosts, which is made and taken down here; fewer when `until` comes first."""
     name = f"chaos-{os.getpid()}-{hosts}"
     with tempfile.TemporaryDirectory(prefix="bringup-chaos-") as folder:
         try:
-            chaos = Chaos(make(name, hosts, layout, Path(folder)), random.Random(seed))  # noqa: S311  (dice)
+            chaos = Chaos(make(name, hosts, layout, Path(folder)), random.Random(seed), harms)  # noqa: S311  (dice)
             for _ in range(rounds):
                 if time.time() > until:
                     break

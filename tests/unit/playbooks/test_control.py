@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 
-from inventory.errors import Locked
+from inventory.errors import ChangeFailed, Locked
 from inventory.fleet import Fleet
 from inventory.schema import Host
 from playbooks import control
@@ -107,3 +107,30 @@ def test_what_locks_out_can_be_unlocked(fleet: Fleet, state_dirs: dict[str, str]
     assert broken["two"] == ""
     with locked(fleet, ("one",), this_run("deploy trial"), state_dirs):
         pass
+
+
+def test_a_stop_goes_on_where_no_lock_can_be_written_and_holds_those_that_can(
+    fleet: Fleet, state_dirs: dict[str, str]
+) -> None:
+    """A full disk must not keep ranks running."""
+    Path(state_dirs["one"]).write_text("in the way: no folder can be made here")
+    told: list[str] = []
+    with locked(fleet, HOSTS, this_run("stop trial"), state_dirs, unlockable=lambda error: told.append(error.host)):
+        assert told == ["one"]
+        assert "stop trial" in holder(state_dirs["two"])
+    assert not holder(state_dirs["two"])
+    with pytest.raises(ChangeFailed), locked(fleet, HOSTS, this_run("deploy trial"), state_dirs):
+        pass
+    assert not holder(state_dirs["two"]), "a deploy has all locks or none"
+
+
+def test_somebody_elses_lock_stops_a_stop_too(fleet: Fleet, state_dirs: dict[str, str]) -> None:
+    Path(state_dirs["one"], "lock").mkdir(parents=True)
+    Path(state_dirs["one"], "lock/owner").write_text(replace(this_run("x"), control="elsewhere").to_line())
+    told: list[str] = []
+    with (
+        pytest.raises(Locked),
+        locked(fleet, HOSTS, this_run("stop trial"), state_dirs, unlockable=lambda error: told.append(error.host)),
+    ):
+        pass
+    assert told == []
