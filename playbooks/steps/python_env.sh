@@ -53,6 +53,8 @@ for wheel in sorted(pathlib.Path(sys.argv[1]).glob("uv-*.whl"))[:1]:
     with zipfile.ZipFile(wheel) as archive:
         name = next(one for one in archive.namelist() if one.endswith(".data/scripts/uv"))
         target.mkdir(parents=True, exist_ok=True)
+        for left in target.glob("uv.*"):  # where a disk was full, or the power went: as large as uv itself
+            left.unlink()
         new = target / f"uv.{os.getpid()}"
         new.write_bytes(archive.read(name))
         new.chmod(0o755)

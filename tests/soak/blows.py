@@ -108,7 +108,8 @@ def moment(chance: random.Random, run: subprocess.Popen[str], lines: int) -> boo
 
 
 def _removed(blow: Struck) -> None:
-    on(blow.lab, blow.host, f"rm -f {STATE}/.fill {FILES}/.fill")
+    done = on(blow.lab, blow.host, f"rm -f {STATE}/.fill {FILES}/.fill")
+    assert done.returncode == 0, done
 
 
 def _sshd_of(lab: Lab, host: str) -> list[psutil.Process]:

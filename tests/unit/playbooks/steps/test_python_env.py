@@ -207,11 +207,16 @@ def test_a_wheelhouse_is_all_that_a_host_without_a_way_out_needs(trial: Trial, i
         wheelhouse=Wheelhouse(str(wheelhouse), minor),
     )
 
+    cut_off = trial.folder.parent.parent / "tools/bin/uv.4242"
+    cut_off.parent.mkdir(parents=True)
+    cut_off.write_bytes(b"half of it")
+
     made = replace(trial, env={"HOME": str(tmp_path), "PATH": SYSTEM_PATH, **nowhere}).run(step.script)
 
     assert made.returncode == 0, made.stderr
     assert trial.state == trial.step().wanted
     assert not list(tmp_path.rglob("*.cache")), "what was unpacked is in the environment, and nowhere else"
+    assert cut_off.exists() is (installer == "pip"), "what a full disk left is removed before more is written"
     assert (trial.folder.parent.parent / "tools/bin/uv").exists() is (installer == "uv")
 
 
