@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from inventory.errors import BringupError
 from launch.spread import scripts
+from launch.spread.laggard import Laggards
 from launch.spread.outcome import Outcome, outcome_of, refusal, unanswered
 from launch.spread.plainly import Plainly
 from launch.spread.ring import ring_of
@@ -99,20 +100,22 @@ class _Spread:
     def __init__(self, fleet: Fleet, delivery: Delivery, owner: Owner | None, report: Report) -> None:
         self._fleet, self._delivery, self._owner, self._report = fleet, delivery, owner, report
         self._parcel, self._settings = delivery.parcel, delivery.settings
-        self._ring = ring_of(delivery.sources, delivery.targets)
+        self._ring = list(ring_of(delivery.sources, delivery.targets))
+        self._laggards = Laggards()
         self._secret = secrets.token_urlsafe(32)
         self._run = secrets.token_hex(4)
         self._began = time.monotonic()
         self._members = {host: _Member(post_of(host, fleet, delivery)) for host in self._ring}
 
     def run(self) -> dict[str, Outcome]:
-        self._start(list(self._ring))
+        self._start(self._ring)
         while self._has_source() and not self._is_over():
             time.sleep(LOOK_S)
             self._look()
             self._report({host: one.told for host, one in self._members.items()})
             if lost := self._lost():
                 self._start(lost)
+            self._put_last()
         self._plainly()
         self._end()
         return {host: outcome_of(host, one.told, one.seconds, one.error) for host, one in self._members.items()}
@@ -122,16 +125,30 @@ class _Spread:
         outcomes = self._fleet.each(self._begin, hosts)
         for host, outcome in outcomes.items():
             self._heard(host, outcome)
+        self._tell_ring()
+
+    def _tell_ring(self) -> None:
+        members = {host: self._members[host] for host in self._ring}
         ring = [
             (host, one.post.address, one.told.port)
-            for host, one in self._members.items()
-            if one.told.port and one.told.alive and (one.error is None)
+            for host, one in members.items()
+            if one.told.port and one.told.alive and one.error is None
         ]
 
         def tell(transport: Transport) -> None:
             transport.run(scripts.ring_script(self._members[transport.host].post, ring), timeout=ASK_S)
 
         self._fleet.each(tell, [host for host, *_ in ring])
+
+    def _put_last(self) -> None:
+        """Somebody whose link is slow goes to the end of the ring."""
+        taking_part = [host for host in self._ring if self._members[host].error is None]
+        verified = {host: self._members[host].told.verified for host in taking_part}
+        slow = self._laggards.look(time.monotonic(), verified, taking_part)
+        if slow is not None:
+            self._ring.remove(slow)
+            self._ring.append(slow)
+            self._tell_ring()
 
     def _begin(self, transport: Transport) -> Told | BringupError:
         member = self._members[transport.host]
