@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from inventory.facts.base import is_known
@@ -37,8 +38,21 @@ def findings(facts: Mapping[str, HostFacts], name: str) -> tuple[Finding, ...]:
     if not facts:
         return ()
     left_out = {check: "it needs a plan" for check in CHECKS if check not in ASKED}
-    found = run_checks(facts, _needs(facts, name), left_out=left_out)
+    found = map(_without_plan, run_checks(facts, _needs(facts, name), left_out=left_out))
     return tuple(one for one in found if one.status in {Status.FAIL, Status.WARN} and one.check in ASKED)
+
+
+def _without_plan(one: Finding) -> Finding:
+    """Which GPUs are planned is not known: a job of somebody else may be where it belongs, an orphan never is."""
+    foreign = one.check == "gpu.owners" and one.status is Status.FAIL and "orphan" not in one.observed
+    return replace(one, status=Status.WARN) if foreign else one
+
+
+def gpu_owners(facts: HostFacts) -> str:
+    """`GPU, PID, N MiB` for each process that holds memory of a GPU."""
+    devices = facts.gpus.devices if is_known(facts.gpus) else ()
+    held = ((gpu.index, one) for gpu in devices for one in gpu.processes)
+    return "".join(f"{index}, {one.pid}, {(one.memory_bytes or 0) >> 20} MiB\n" for index, one in held)
 
 
 def _needs(facts: Mapping[str, HostFacts], name: str) -> Requirements:

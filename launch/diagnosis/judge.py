@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 Answer = Literal["known", "consequence", "unknown", "finding", "silence", "nothing"]
 Confidence = Literal["high", "medium", "low"]
 SHOWN_ERRORS = 8
+URGENT = frozenset({Priority.P0, Priority.P1})
 ANSWERS = frozenset({Role.CAUSE, Role.SYMPTOM})
 PHASES = (
     *("hw", "control", "install", "download", "import", "cuda-init", "device", "parse", "config", "start"),
@@ -210,8 +211,8 @@ def _victim(base: Judgement, first: Found, ordered: Sequence[Found], silent: Seq
 
 
 def _decisive(failing: Sequence[Finding]) -> Finding | None:
-    urgent = [one for one in failing if one.check in KNOWN and KNOWN[one.check].PRIORITY is Priority.P0]
-    return min(urgent, key=lambda one: (one.check, one.host), default=None)
+    urgent = [one for one in failing if one.check in KNOWN and KNOWN[one.check].PRIORITY in URGENT]
+    return min(urgent, key=lambda one: (KNOWN[one.check].PRIORITY, one.check, one.host), default=None)
 
 
 def _finding(base: Judgement, finding: Finding, ordered: Sequence[Found]) -> Judgement:

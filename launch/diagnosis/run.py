@@ -68,4 +68,7 @@ def _with_findings(capture: Capture, folder: Path) -> Capture:
         facts = {host: raw.facts() for host, raw in saved.load(folder).answers.items()}
     except BringupError as error:
         return replace(capture, not_checked=(*capture.not_checked, f"facts and checks: {error.message}"))
-    return replace(capture, findings=checked.findings(facts, capture.name))
+    outputs = {host: dict(own) for host, own in capture.outputs.items()}
+    for host, one in facts.items():
+        outputs.setdefault(host, {})[f"{host}/gpu_owners.txt"] = checked.gpu_owners(one)
+    return replace(capture, findings=checked.findings(facts, capture.name), outputs=outputs)
