@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from inventory.schema import Host
 
 LOOPBACK = ("127.0.0.1", "lo")
+BRIDGES = ("docker", "br-", "veth", "virbr", "cni", "flannel", "cali")
 
 
 def target_of(host: Host) -> str:
@@ -44,6 +45,21 @@ def address_of(host: Host, peers: Sequence[Host], facts: Mapping[str, HostFacts]
             if route.to == target_of(peer) and route.source:
                 return route.source, route.interface
     raise _no_address(host, f"no route to {', '.join(target_of(peer) for peer in peers)}")
+
+
+def public_address(host: Host, facts: HostFacts) -> str:
+    """Where clients reach a host that serves alone: what the inventory says if it is there, else its first interface.
+
+    Loopback for this machine itself, and where nothing is known. Bridges of containers are nobody's way in.
+    """
+    network = facts.network
+    if host.transport == "local" or not is_known(network):
+        return LOOPBACK[0]
+    up = [one for one in network.interfaces if one.name != LOOPBACK[1] and one.state != "down"]
+    held = [address for one in up for address in one.addresses]
+    told = next((one for one in (host.fabric_address, host.address) if one in held), None)
+    outside = (one for one in up if not one.name.startswith(BRIDGES))
+    return told or next((address for one in outside if (address := _first_usable(one))), LOOPBACK[0])
 
 
 def _on_interface(host: Host, network: Network) -> tuple[str, str]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from launch.addresses import public_address
 from launch.build import HostLaunch, generation_of, launch_steps, runner_of, stage_steps
 from launch.caches.kv_memory import gpu_names
 from launch.container import arguments
@@ -61,7 +62,12 @@ def assemble(
 ) -> Assembly:
     """`environ`: of this machine, whose proxies a check looks at."""
     layouts = {host.name: Layout(host.state_dir) for host in hosts}
-    runners = {host.name: runner_of(facts[host.name], engines[host.name].python) for host in hosts}
+    runners = {
+        host.name: replace(
+            runner_of(facts[host.name], engines[host.name].python), address=public_address(host, facts[host.name])
+        )
+        for host in hosts
+    }
     forecast = of_decision(decision, facts)
     containers = _containers(decision, facts, engines)
     gang = _predicted(generation_of(decision, name, runners, containers), forecast)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from inventory.facts.base import is_known
 from launch.caches.stamp import FILE as STAMP
 from launch.generation import Generation, Member
-from launch.placement import LoadBalancing
+from launch.placement import LoadBalancing, Node, Placement
 from launch.plan_parts import head_of
 from launch.planned.wanted import KEY_FILE
 from launch.recovery.guard import guard_steps
@@ -35,12 +35,16 @@ UNIT_DIR = "/etc/systemd/system"
 
 @dataclass(frozen=True, slots=True)
 class Runner:
-    """How one host runs ranks: `supervisor` is systemd or process-group; `python` belongs to the engine."""
+    """How one host runs ranks: `supervisor` is systemd or process-group; `python` belongs to the engine.
+
+    `address`: where clients reach it when it serves alone.
+    """
 
     supervisor: str
     user: str
     is_root: bool
     python: str
+    address: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +83,7 @@ def generation_of(
     members = tuple(
         Member(
             host=node.host,
-            url=f"http://{_bracketed(node.address)}:{placement.http_port}" if node.serves else "",
+            url=_url(_served_at(node, runners[node.host], placement), placement.http_port) if node.serves else "",
             start_rank=node.start_rank,
             ranks=placement.engine_cores(node),
             python=runners[node.host].python,
@@ -116,6 +120,12 @@ def generation_of(
         guard_port=placement.rpc_port + 1 if decision.commands[0].guard else 0,
         tools={"--enable-auto-tool-choice", "--tool-call-parser"} <= set(decision.commands[0].argv),
     )
+
+
+def _served_at(node: Node, runner: Runner, placement: Placement) -> str:
+    """On the network of the gang; a host that serves alone has none, and its ranks talk over loopback."""
+    alone = len(placement.nodes) == 1 and runner.address
+    return runner.address if alone else node.address
 
 
 def drain_of(decision: Decision) -> int:
@@ -195,5 +205,5 @@ def launch_steps(
     return HostLaunch(stop, tuple(switch), start, started_from)
 
 
-def _bracketed(address: str) -> str:
-    return f"[{address}]" if ":" in address else address
+def _url(address: str, port: int) -> str:
+    return f"http://[{address}]:{port}" if ":" in address else f"http://{address}:{port}"
