@@ -8,14 +8,18 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field
-
-from inventory.quoting import quote_all
+from inventory.quoting import quote, quote_all
 from playbooks.entry import At, Entry, FilePath, Text, matching, shell
 from playbooks.plan import Phase, Refusal, Step
 
 Release = Annotated[Text, matching(r"[A-Za-z0-9][A-Za-z0-9._+-]*", "a release of the kernel, as `uname -r` prints it")]
 REFUSALS = (
+    Refusal(
+        id="gpu-too-old",
+        message="this playbook has no driver for these GPUs",
+        required="GPUs that the driver supports",
+        next_command="invoke probe --hosts HOST --host-detail  # leave it out, or install an older branch by hand",
+    ),
     Refusal(
         id="driver-runfile",
         message="a driver was installed by its vendor's own installer, past the package manager",
@@ -46,17 +50,20 @@ REFUSALS = (
 class KernelDriver(Entry):
     """`kernels`: for which modules are built here; none: they come built and signed.
 
-    `installers`: files that a vendor's installer leaves; one that a package owns is none of these.
+    `installers`: files that a vendor's installer leaves; one that a package owns is none of these. `too_old`: why the
+    GPUs of the hosts where this counts have no driver here.
     """
 
     PHASE: ClassVar[Phase] = Phase.PREPARE
     kind: Literal["kernel_driver"]
     kernels: tuple[Release, ...] = ()
-    installers: Annotated[tuple[FilePath, ...], Field()] = ()
+    installers: tuple[FilePath, ...] = ()
+    too_old: Text = ""
 
     def step(self, at: At) -> Step:
         kernels = tuple(dict.fromkeys(self.kernels))
         asked = [
+            f"refuse gpu-too-old {quote(self.too_old)}\n" if self.too_old else "",
             f"installer {quote_all(self.installers)}\n" if self.installers else "",
             f"signing\nheaders {quote_all(kernels)}\n" if kernels else "",
         ]

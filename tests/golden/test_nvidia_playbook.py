@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from inventory.errors import CheckFailed
 from inventory.facts.base import is_known
 from inventory.facts.host import Driver, Fabric, RdmaDevice, Software
 from playbooks.phase_script import phase_script
@@ -35,7 +36,14 @@ def host(devices: tuple[str, ...], profile: str, system: str, *, switches: int =
     assert is_known(facts.system)
     name, _, version = system.partition("-")
     arm = profile.startswith("g")
-    kernel = "6.8.0-31-generic" if name == "ubuntu" else f"6.1.0-18-{'arm64' if arm else 'amd64'}"
+    rocky = "5.14.0-503.31.1.el9_5.x86_64"
+    kernel = (
+        rocky
+        if name == "rocky"
+        else "6.8.0-31-generic"
+        if name == "ubuntu"
+        else f"6.1.0-18-{'arm64' if arm else 'amd64'}"
+    )
     return Situation(
         replace(
             facts,
@@ -43,7 +51,7 @@ def host(devices: tuple[str, ...], profile: str, system: str, *, switches: int =
                 facts.system,
                 id=name,
                 version=version,
-                family="debian",
+                family="rhel" if name == "rocky" else "debian",
                 kernel=kernel,
                 architecture="aarch64" if arm else "x86_64",
             ),
@@ -66,7 +74,7 @@ HOSTS = {
         needs=replace(gang_needs(), mnnvl=True, build=Build(packages=(("torch", "2.14"),)), container=None),
     ),
     "l4-ubuntu": host(("27b8",), "l4", "ubuntu-24.04", container_toolkit="1.18.0-1", downgrade="yes"),
-    "v100-debian": host((V100, V100), "unknown", "debian-12"),
+    "hgx-h200-rocky": host((H200,) * 8, "h200", "rocky-9.6", switches=4),
     "h200-precompiled": host((H200,) * 8, "h200", "ubuntu-24.04", build="precompiled", driver="580.173.02", switches=4),
 }
 
@@ -100,10 +108,20 @@ def test_a_driver_never_comes_twice_and_a_tray_has_no_fabric_manager() -> None:
 
 def test_all_that_must_be_of_the_drivers_version_is() -> None:
     for name, at in HOSTS.items():
-        version = f"{at.settings['driver']}-*"
+        versions = (f"{at.settings['driver']}-*", f"3:{at.settings['driver']}-*")
         said = {step.id: step.wanted for step in wanted(name).steps if step.wanted.startswith(("nvidia", "libnvidia"))}
         for one in said.values():
-            assert all(part.partition("=")[2].startswith((version, "*", "1.18")) for part in one.split()), (name, one)
+            assert all(part.partition("=")[2].startswith((*versions, "*", "1.18")) for part in one.split()), (name, one)
+
+
+def test_gpus_that_no_driver_of_it_knows_are_refused() -> None:
+    steps = wanted_on([BOOK], {"nvidia": host((V100, V100), "unknown", "debian-12")}).steps
+    step = next(step for step in steps if step.id == "nvidia/too-old")
+    done = subprocess.run(["sh"], input=step.probe, capture_output=True, text=True, check=True)
+    with pytest.raises(CheckFailed) as caught:
+        changes_for("h", [step], {step.id: done.stdout})
+    assert caught.value.id == "gpu-too-old"
+    assert not [step for step in steps if step.id.startswith("nvidia/driver-") and step.phase == "install"]
 
 
 @pytest.mark.parametrize("name", HOSTS)
