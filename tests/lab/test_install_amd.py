@@ -60,7 +60,7 @@ mkdir -p /boot /etc/default/grub.d; echo 'ro crashkernel=1G' >/srv/args
 # After a restart: the module is loaded in the version that was built, and its devices are there.
 RESTARTED = """
 (tr -d '\\n' </proc/cmdline; echo ' iommu=pt') >/run/cmdline && mount --bind /run/cmdline /proc/cmdline
-mount -t tmpfs none /sys/module && mkdir /sys/module/amdgpu && echo 7.1.3 >/sys/module/amdgpu/version
+mount -t tmpfs none /sys/module && mkdir /sys/module/amdgpu && echo 7.1.3.31500000 >/sys/module/amdgpu/version
 mkdir -p /dev/dri && touch /dev/kfd /dev/dri/renderD128 && chown 0:7105 /dev/kfd /dev/dri/renderD128
 """
 

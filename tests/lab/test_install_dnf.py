@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import shlex
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,12 @@ from inventory.errors import BringupError, ChangeFailed, CheckFailed
 from inventory.fleet import Fleet
 from inventory.load import load
 from playbooks.entry import At
-from playbooks.plan import Step
+from playbooks.plan import Change, Step
 from playbooks.repositories.openpgp import read_key
 from playbooks.repositories.source import Source
 from tests.lab.conftest import MakeLab
 from tests.lab.rpms import Rpm, become_rhel, make_rpms, missing_tools
-from tests.lab.test_install_kinds import One
+from tests.lab.test_install_kinds import Notes, One
 from tests.lab.vendor import Signer, put_folder
 from tests.unit.playbooks.books.entries import entry, step
 
@@ -206,13 +207,29 @@ LOCKS = {
 }
 
 
+class Freeing(Notes):
+    """Lets the holder of a lock go when it was named."""
+
+    def __init__(self, free: Callable[[], object]) -> None:
+        super().__init__()
+        self._free = free
+
+    def says(self, change: Change, line: str) -> None:
+        super().says(change, line)
+        if line.startswith("waiting for "):
+            self._free()
+
+
 @pytest.mark.parametrize("lock", LOCKS)
 def test_a_lock_is_waited_for_and_its_holder_named(host: Family, lock: str) -> None:
     changes = host.plan(package())
-    host.sh(f'setsid python3 -c "{LOCKS[lock]}; import time; time.sleep(4)" >/dev/null 2>&1 </dev/null & sleep 1')
-    before = len(host.notes.lines)
+    hold = f"{LOCKS[lock]}\nimport os, time\nend = time.time() + 90\n"
+    hold += "while time.time() < end and not os.path.exists('/srv/free'): time.sleep(0.2)\n"
+    host.sh(f"rm -f /srv/free; setsid python3 -c {shlex.quote(hold)} >/dev/null 2>&1 </dev/null & sleep 1")
+    host.notes = Freeing(lambda: host.sh("touch /srv/free"))
     host.do(*changes)
-    said = host.notes.lines[before:]
+    said = host.notes.lines
+    host.notes = Notes()
     assert any(line.startswith("waiting for python3 (pid ") for line in said), said
 
 

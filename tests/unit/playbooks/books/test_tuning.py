@@ -10,6 +10,8 @@ import pytest
 from inventory.facts import upkeep
 from playbooks.schema import find, load_playbook
 from playbooks.steps.command import Command
+from tests.unit.playbooks.books.entries import step
+from tests.unit.playbooks.sh import sh
 
 AUTOMATIC = "/etc/dnf/automatic.conf"
 
@@ -58,3 +60,16 @@ def test_apts_list_covers_the_families_that_the_check_asks_for() -> None:
     found = next(one for one in load_playbook(find("tuning")).entries if one.id == "updates-debian")
     said = upkeep.parse_excluded(getattr(found, "content", ""))
     assert {"nvidia-", "libnvidia-", "amdgpu-dkms", "linux-image"} <= set(said)
+
+
+@pytest.mark.parametrize(
+    ("told", "needed"), [("7.1.3", False), ("7.1.3.31500000", False), ("7.1.30", True), ("6.16.6", True), (None, True)]
+)
+def test_a_driver_that_tells_its_release_too_is_the_wanted_one(tmp_path: Path, told: str | None, needed: bool) -> None:  # noqa: FBT001
+    """One that the kernel brought has no version at all."""
+    module = tmp_path / "amdgpu"
+    module.mkdir()
+    if told:
+        (module / "version").write_text(f"{told}\n")
+    script = step("reboot", loaded_as={"amdgpu": "7.1.3"}).probe.replace("/sys/module", str(tmp_path))
+    assert (sh(script).stdout == "not needed") is not needed
