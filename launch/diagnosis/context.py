@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import takewhile
 from types import MappingProxyType
 
 from launch.diagnosis import processes
@@ -153,6 +154,15 @@ def _kfd(found: Found, capture: Capture, _: Sequence[Source]) -> Found:
     return _with(found, f"the device belongs to {owner}" if owner else "")
 
 
+def _refused(found: Found, _: Capture, sources: Sequence[Source]) -> Found:
+    """The reason of a refused configuration stands in the indented lines below it."""
+    first = found.evidence[0]
+    lines = next((one.lines for one in sources if one.name == first.file), ())
+    below = [one.text for one in lines if first.line < one.number <= first.line + 12]
+    reasons = (text.strip() for text in takewhile(lambda text: text.startswith(" "), below))
+    return _with(found, *[one for one in reasons if not one.startswith("For further information")][:4])
+
+
 TELLS: Mapping[str, Tell] = MappingProxyType(
     {
         "F-XID": _xid,
@@ -170,5 +180,6 @@ TELLS: Mapping[str, Tell] = MappingProxyType(
         "F-FM-NOTHING": _switches,
         "F-NVML-MISMATCH": _driver,
         "F-KFD": _kfd,
+        "E-PYDANTIC": _refused,
     }
 )

@@ -133,7 +133,7 @@ def _answer(
     if finding := _decisive(failing):
         return _finding(base, finding, ordered)
     if first and first.role in {Role.CONSEQUENCE, Role.WRAPPER}:
-        return _victim(base, first, ordered, silent)
+        return _victim(base, first, ordered, capture)
     return _quiet(base, capture, ordered, silent)
 
 
@@ -198,8 +198,11 @@ def _unknown(base: Judgement, ordered: Sequence[Found]) -> Judgement:
     )
 
 
-def _victim(base: Judgement, first: Found, ordered: Sequence[Found], silent: Sequence[Silent]) -> Judgement:
-    where = f"; {silent[0].host} went silent" if silent else ""
+def _victim(base: Judgement, first: Found, ordered: Sequence[Found], capture: Capture) -> Judgement:
+    """The rank that ended without a word is among the hosts that tell nothing."""
+    telling = {one.host for one in ordered if one.role is not Role.NOTICE}
+    mute = [host for host in capture.hosts if host not in telling]
+    where = f"; {', '.join(mute)} {'tells' if len(mute) == 1 else 'tell'} no error: look there first" if mute else ""
     return replace(
         base,
         answer="consequence",
@@ -244,7 +247,7 @@ def _look_at(capture: Capture, silent: Sequence[Silent]) -> tuple[str, ...]:
 
 def _unheard(capture: Capture) -> tuple[str, ...]:
     silent = [f"{host} did not answer: {why}" for host, why in capture.unanswered.items()]
-    logs = {one.host for one in capture.sources if one.kind is Kind.LOG}
+    logs = {one.host for one in capture.sources if one.kind is Kind.LOG and one.lines}
     kernels = {one.host for one in capture.sources if one.kind is Kind.KERNEL}
     asked = [host for host in capture.hosts if host not in capture.unanswered]
     missing = [host for host in asked if host not in kernels]

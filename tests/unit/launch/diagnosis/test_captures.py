@@ -265,3 +265,24 @@ def test_other_services_of_the_host_are_not_the_engine() -> None:
 )
 def test_whose_a_file_is(name: str, host: str) -> None:
     assert host_of(name, {"tray1"}) == host
+
+
+def test_the_reason_of_a_refused_configuration_is_told() -> None:
+    text = "pydantic_core._pydantic_core.ValidationError: 1 validation error for VllmConfig\n"
+    text += "  Value error, two options contradict each other [type=value_error]\n    For further information visit x\n"
+    found = judged({"tray1.log": text}).first
+    assert found is not None
+    assert found.details == ("Value error, two options contradict each other [type=value_error]",)
+
+
+def test_the_host_that_tells_nothing_is_where_to_look() -> None:
+    found = judged({"tray1.log": begins("10:00:00") + traceback("10:05:00", CLOSED), "tray2.log": begins("10:00:00")})
+    assert "tray2 tells no error" in found.why
+
+
+def test_the_year_turns_between_two_lines() -> None:
+    files = {
+        "tray1.log": f"(EngineCore pid=9) ERROR 12-31 23:59:58 [c.py:1] {OOM}\n",
+        "tray2.log": f"(EngineCore pid=9) ERROR 01-01 00:00:05 [c.py:1] {LOOPBACK}\n",
+    }
+    assert answer(files) == ("F-CUDA-OOM", "tray1")
