@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from launch.prefetch.prefetch import Options, Prepared, carry_out, prepared_of
 from launch.prefetch.progress import Progress
+from launch.prefetch.show import show
 from launch.prefetch.wanted import wanted_by
 from playbooks.plan import Phase, Plan
 from playbooks.steps.weights import is_prefetched
@@ -30,7 +31,9 @@ def weights_ahead(
     """How weights will come that `plan` finds missing; None: they are there. Nobody outside is asked then."""
     if not any(is_prefetched(change) for change in plan.changes):
         return None
-    return prepared_of(wanted_by(choice, request), fleet, facts, Options(), report)
+    ahead = prepared_of(wanted_by(choice, request), fleet, facts, Options(), report)
+    show(ahead, report)
+    return ahead
 
 
 def without_weights(plan: Plan) -> Plan:

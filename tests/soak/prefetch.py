@@ -1,8 +1,8 @@
 """Fetches that go wrong, round after round: `python -m tests.soak.prefetch --rounds 100 [--seed 1]`.
 
-Each round a host's job is carried out here, with the real `hf`, against a hub of ours, while one thing goes wrong. It
-must end verified or with a named reason, and typed again without the fault it must end verified; no folder may ever
-have a manifest beside bytes that are not the listed ones.
+Each round a host's job is carried out here against a hub of ours, three in ten with the real `hf` and the others with
+bringup's own program, while one thing goes wrong. It must end verified or with a named reason, and typed again without
+the fault it must end verified; no folder may ever have a manifest beside bytes that are not the listed ones.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
+from urllib.parse import quote
 
 from launch.prefetch.job import REFUSALS, FetchJob, script_of
 from tests.hub import Hub, Slip, made_files, serving
@@ -28,7 +30,9 @@ from tests.unit.launch.prefetch.hosted import REPO, Outcome, carried_out, holds,
 
 NAMES = {one.id for one in REFUSALS}
 SIZE, SHARDS = 400_000, 3
-STALL_S = 15.0
+OWN = 0.7
+"""Of rounds with bringup's own program instead of the hub's client: it starts much faster."""
+STALL_S = 60.0  # a client may need many seconds to begin on a loaded machine
 
 
 def slips(kind: str, status: int = 503) -> Callable[[Hub, random.Random], None]:
@@ -54,7 +58,8 @@ ON_THE_HOST = ("killed", "cancelled", "byte on disk", "cut on disk", "part on di
 def harm(kind: str, folder: Path, files: dict[str, bytes], drawn: random.Random) -> None:
     """What a disk, or somebody, does to a folder that was being filled."""
     there = [folder / path for path in files if (folder / path).exists() and files[path]]
-    parts = list((folder / ".cache/huggingface/download").rglob("*.incomplete"))
+    parts = [*(folder / ".cache/huggingface/download").rglob("*.incomplete")]
+    parts += [one for one in (folder / ".cache/bringup/parts").rglob("*") if one.is_file()]
     if kind == "record lost":
         (folder / ".bringup-verified.json").write_text(drawn.choice(["", "{", "[]", '{"config.json": 3}']))
     elif kind == "part on disk" and parts:
@@ -113,6 +118,9 @@ def one_round(number: int, hub: Hub, at: Path, seed: int) -> tuple[str, str]:
     commit = hub.add(REPO, files)
     folder = at / f"round{number}"
     job = job_of(hub, folder, manifest_of(files, commit), stall_s=STALL_S, tries=2)
+    if drawn.random() < OWN:
+        urls = tuple((path, f"{hub.url}/{REPO}/resolve/{commit}/{quote(path)}") for path in files)
+        job = replace(job, origin="pull", urls=urls, stall_s=STALL_S / 6)
     if kind in AT_THE_HUB:
         AT_THE_HUB[kind](hub, drawn)
         ended = carried_out(job, timeout_s=300)
