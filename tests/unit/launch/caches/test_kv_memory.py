@@ -24,7 +24,13 @@ from launch.caches.kv_memory import (
     offered,
     without,
 )
+from launch.catalogue import Catalogue
 from launch.command import HostCommand
+from launch.decide import Decision
+from launch.outline import outline
+from launch.planned.wanted import Wanted
+from launch.request import Request
+from launch.vllm_args import check
 from tests.unit.launch.gangs import facts, gpus, hosts
 from tests.unit.playbooks.sh import sh
 
@@ -131,3 +137,27 @@ def test_names_and_flags() -> None:
     assert (is_measured("measured"), is_measured("no"), is_measured("")) == (True, False, False)
     with pytest.raises(BadInput, match="kv-memory"):
         is_measured("yes please")
+
+
+def test_the_whole_way_from_a_start_to_the_next_plan() -> None:
+    """Two trays decide, log, remember, and decide again: one option more, which the pinned vLLM takes."""
+    gang = hosts(2)
+    told = {host: replace(one, gpus=seen().gpus) for host, one in facts(gang, [4, 4]).items()}
+    first = decided(told, kv_memory=True)
+    assert first.placement.reasons[-1].warns, "nothing is known yet"
+    for command in first.commands:
+        one = measured([LINE.format(bytes=5 << 30)] * 4, key_of(command), gpu_names(told[command.host]))
+        assert one is not None
+        kept = ((one.key, one.gpu, one.bytes, ROOM, one.workers),)
+        caches = Caches(empty=False, artefacts=(), stamp=None, kv_memory=kept)
+        told[command.host] = replace(told[command.host], caches=caches)
+    assert decided(told, kv_memory=False).commands == first.commands, "offered, and not taken"
+    second = decided(told, kv_memory=True)
+    for before, after in zip(first.commands, second.commands, strict=True):
+        assert after.argv == (*before.argv, OPTION, str(5 << 30))
+        assert check(after.argv[1:], dict(after.env), "0.33.0") == ()
+
+
+def decided(told: dict[str, HostFacts], *, kv_memory: bool) -> Decision:
+    request = Request("deepseek-v4-pro", wanted=Wanted(kv_memory=kv_memory))
+    return outline(Catalogue.of().find("deepseek-v4-pro"), request, hosts(2), told).decision
