@@ -15,8 +15,12 @@ OWNER = re.compile(r"(?m)^[^\n]*?\b(?P<pid>\d{2,7}), (?P<memory>\d+ MiB)")
 
 @dataclass(frozen=True, slots=True)
 class Process:
+    """`state`: R, S, D, Z, ... `percent`: of one CPU over its life. Both only where ps was asked for them."""
+
     pid: int
     command: str
+    state: str = ""
+    percent: str = ""
 
 
 def running(capture: Capture, host: str) -> Iterator[Process]:
@@ -30,7 +34,8 @@ def running(capture: Capture, host: str) -> Iterator[Process]:
         for line in lines[has_head:]:
             words = line.split(None, wide)
             if len(words) > column and words[column].isdecimal():
-                yield Process(int(words[column]), words[-1])
+                told = dict(zip(titles, words, strict=False)) if has_head else {}
+                yield Process(int(words[column]), words[-1], told.get("STAT", ""), told.get("%CPU", ""))
 
 
 def was_asked(capture: Capture, host: str) -> bool:
@@ -39,6 +44,16 @@ def was_asked(capture: Capture, host: str) -> bool:
 
 def engines(capture: Capture, host: str) -> tuple[Process, ...]:
     return tuple(one for one in running(capture, host) if ENGINE.search(one.command))
+
+
+def at_work(capture: Capture, host: str) -> str:
+    """What the engine's processes of a host do, in words: a busy one computes or spins, D waits in the driver."""
+    told = [
+        f"{one.command.split()[0]} (pid {one.pid}) {one.state}" + (f" {one.percent} % CPU" if one.percent else "")
+        for one in engines(capture, host)
+        if one.state
+    ]
+    return ", ".join(told[:6])
 
 
 def compilers(capture: Capture, host: str) -> tuple[Process, ...]:

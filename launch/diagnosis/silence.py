@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from launch.diagnosis import processes
 from launch.diagnosis.attempt import STOPPING
 from launch.diagnosis.capture import Capture, Kind, Source
 from launch.phases import Phase, Role, phase_of
@@ -57,5 +58,6 @@ def _was_stopped(logs: Sequence[Source]) -> bool:
 
 
 def _state(capture: Capture, host: str) -> str:
-    """What was measured of its GPUs."""
-    return "; ".join(text.strip().replace("\n", "; ")[:200] for text in capture.texts(host, "gpu_use*"))
+    """What its processes do, and who holds memory of its GPUs."""
+    held = [f"pid {pid} holds {memory}" for pid, memory in processes.gpu_owners(capture, host)]
+    return "; ".join(filter(None, (processes.at_work(capture, host), ", ".join(held[:8]))))

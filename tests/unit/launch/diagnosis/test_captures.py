@@ -110,10 +110,13 @@ def test_a_rank_that_went_silent_is_a_finding() -> None:
         line(f"10:{minute:02d}:00", "Waiting for READY message from DP Coordinator...", level="INFO")
         for minute in range(1, 20)
     )
-    found = judged({"tray1.log": begins("10:00:00") + waits, "tray2.log": begins("10:00:00") + loads})
+    ps = "PID PPID USER STAT ELAPSED %CPU RSS WCHAN COMMAND\n80 1 svc Rl 900 99.8 1 - VLLM::Worker_TP0\n"
+    files = {"tray1/log": begins("10:00:00") + waits, "tray2/log": begins("10:00:00") + loads, "tray2/ps.txt": ps}
+    found = judged(files)
     assert (found.answer, [one.host for one in found.silent]) == ("silence", ["tray2"])
     assert found.silent[0].phase == "loading weights"
     assert found.silent[0].for_s == pytest.approx(1110)
+    assert found.silent[0].state == "VLLM::Worker_TP0 (pid 80) Rl 99.8 % CPU"
 
 
 def test_a_hang_right_behind_nccl() -> None:
