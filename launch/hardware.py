@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 from inventory.facts.base import Maybe, Unknown, Why, is_known
 
 if TYPE_CHECKING:
-    from inventory.facts.host import HostFacts
+    from inventory.facts.host import BusGpu, HostFacts
 
 CPU = "cpu"
+OTHER = "other"
+BLACKWELL = 0x2900
 
 # First match wins: GB300 before B300, H200 before H20. Names are those that the vendors' tools print.
 _PROFILES: tuple[tuple[str, str], ...] = (
@@ -71,9 +73,21 @@ def profile_of(facts: HostFacts) -> str | Unknown | None:
 
 
 def profile_to_equip(facts: HostFacts) -> Maybe[str]:
-    """The profile of a host that still has to be given its driver: by the PCI bus where no driver tells."""
+    """The profile of a host that still has to be given its driver: by the PCI bus where no driver tells.
+
+    `other`: GPUs that are surely none of the profiles. A number that is newer than our table may be any of them.
+    """
     told = profile_of(facts)
-    if isinstance(told, Unknown) and is_known(facts.bus_gpus) and facts.bus_gpus:
-        found = {_BY_NUMBER.get(one.device) for one in facts.bus_gpus}
-        told = found.pop() if len(found) == 1 else None
-    return told or Unknown(Why.EMPTY, "GPUs that no hardware profile is written for")
+    if not isinstance(told, Unknown):
+        return told or OTHER
+    if not is_known(facts.bus_gpus) or not facts.bus_gpus:
+        return told
+    found = {_BY_NUMBER.get(one.device, _unlisted(one)) for one in facts.bus_gpus}
+    if None in found:
+        return Unknown(Why.EMPTY, "GPUs that no hardware profile is written for")
+    return found.pop() or OTHER if len(found) == 1 else OTHER
+
+
+def _unlisted(gpu: BusGpu) -> str | None:
+    """NVIDIA's numbers grow with the architectures: what is older than Blackwell and not in the table is none of it."""
+    return OTHER if gpu.vendor == "nvidia" and int(gpu.device, 16) < BLACKWELL else None

@@ -7,14 +7,20 @@ from dataclasses import replace
 import pytest
 
 from inventory.errors import CheckFailed, Several
-from inventory.facts.base import Unknown
-from inventory.facts.host import BusGpu, HostFacts
+from inventory.facts.base import Unknown, is_known
+from inventory.facts.host import BusGpu, Gpus, HostFacts
 from launch.equipping.bare import bare_hosts, is_equipped, refuse_bare
 from launch.hardware import profile_to_equip
 from tests.unit.playbooks.books.test_bare_hosts import B200, GB200, H200, NO_DRIVER, bare
 from tests.unit.playbooks.checks.gang import tray
 
 AMD = bare("75a3", vendor="amd")
+
+
+def renamed(name: str) -> Gpus:
+    gpus = tray().gpus
+    assert is_known(gpus)
+    return replace(gpus, devices=tuple(replace(one, name=name) for one in gpus.devices))
 
 
 @pytest.mark.parametrize(
@@ -25,7 +31,12 @@ AMD = bare("75a3", vendor="amd")
         (bare(GB200), "gb200"),
         (AMD, "mi355x"),
         (bare("ffff"), None),
-        (bare(H200, B200), None),
+        (bare(H200, "ffff"), None),
+        (bare("75ff", vendor="amd"), None),
+        (bare("2236"), "other"),
+        (bare("2236", H200), "other"),
+        (bare(H200, B200), "other"),
+        (replace(tray(), gpus=renamed("NVIDIA RTX 6000 Ada Generation")), "other"),
         (tray(), "gb200"),
         (replace(tray(), gpus=NO_DRIVER, bus_gpus=NO_DRIVER), None),
     ],
