@@ -7,15 +7,18 @@ import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
 from inventory.errors import ChangeFailed
 from inventory.fleet import Fleet
 from inventory.schema import Host
+from launch.caches import gang
 from launch.caches.merge import CacheFile, CacheSet, Rank, lacking
 from launch.caches.scripts import Place
 from launch.caches.spread import spread
+from launch.report import Report
 from launch.supervise import preamble
 from tests.unit.playbooks.sh import sh
 
@@ -243,3 +246,16 @@ def test_a_host_that_is_new_to_the_gang_is_warm_at_its_first_start(three: Fleet)
     assert "c" in told.given
     started(three)
     assert files(three, "c")[f"{AOT}/rank_0_2/model"] == b"rank 2"
+
+
+@pytest.mark.parametrize("known", ["", "ab", "abc"])
+def test_caches_are_brought_before_a_start_only_where_some_hosts_lack_a_set(
+    three: Fleet, known: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for host in known:
+        put(three, host, ".bringup-set.json", b"{}")
+    monkeypatch.setattr(gang, "places_of", lambda *_: {STAMP: places(three)})
+    monkeypatch.setattr(gang, "owners", lambda *_: OWNERS)
+    gang.bring(three, cast("Any", None), Report())
+    said = capsys.readouterr().err
+    assert ("are ready for the next start" in said) == (known == "ab")
