@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from inventory.quoting import quote, quote_all
-from launch.prefetch.manifest import NAME, Manifest
+from launch.prefetch.manifest import Manifest
 from playbooks.plan import ABSENT, Phase, Refusal, Step
 
 PROGRAMS = Path(__file__).parent / "programs"
@@ -95,14 +95,6 @@ def laid_down() -> str:
     return "".join(
         f"base64 -d >\"$work/bin/programs/{file.name}\" <<'END'\n{base64.encodebytes(file.read_bytes()).decode()}END\n"
         for file in sorted(PROGRAMS.glob("*.py"))
-    )
-
-
-def complete_probe(folder: str) -> str:
-    """One line: complete, partial or absent."""
-    at = quote(folder)
-    return (
-        f"if [ -e {at}/{NAME} ]; then printf complete; elif [ -e {at} ]; then printf partial; else printf {ABSENT}; fi"
     )
 
 

@@ -1,4 +1,4 @@
-"""Weights onto three simulated trays, typed as an operator would: a hub of ours here, the real `hf` on the hosts.
+"""Weights onto three lab hosts, typed as an operator would: a hub of ours here, the real `hf` on the hosts.
 
 The weights are made by the test and could not be loaded; every byte of them is compared.
 """
@@ -7,27 +7,26 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import time
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from inventory.errors import BadInput
-from inventory.lab import faults, lifecycle
+from inventory.lab import faults
 from inventory.lab.addresses import MACHINE, address
 from inventory.lab.state import Lab
 from launch import lab as labs
 from tests.hub import Hub, made_files, serving, sha256
 from tests.hub_client import give
 from tests.lab.cli import Typed, invoke, typing, wait_for_line
-from tests.lab.conftest import on
+from tests.lab.conftest import MakeLab, on
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(400)]
 
-REPO = "deepseek-ai/DeepSeek-V4-Pro-0813"
+REPO = "bringup/tiny-dense"
 TRAYS = ("tray1", "tray2", "tray3")
 WEIGHTS = f"/var/lib/bringup/weights/{REPO.replace('/', '--')}"
 SIZE = 12_000_000
@@ -35,28 +34,41 @@ RIGHT = "hf_of_a_test"
 
 
 @pytest.fixture(scope="module")
-def lab(machine_carries_labs: None) -> Iterator[Lab]:  # noqa: ARG001
-    name = f"prefetch-{os.getpid()}"
-    made = labs.up(3, "gb200", name=name)
-    try:
-        give(made)
-        yield made
-    finally:
-        with suppress(BadInput):
-            lifecycle.down(name)
+def lab(make_lab: MakeLab) -> Lab:
+    made = make_lab(3, "cpu")
+    give(made)
+    return made
+
+
+@pytest.fixture(scope="module")
+def recipes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The catalogue with a tiny model whose weights a hub has, instead of being made on the hosts."""
+    folder = tmp_path_factory.mktemp("catalogue") / "recipes"
+    shutil.copytree(Path(labs.__file__).parent / "recipes", folder)
+    recipe = folder / "models/bringup/tiny-dense.yaml"
+    made = "  weights: random\n  random: {kind: dense, seed: 0}\n"
+    text = recipe.read_text()
+    assert made in text
+    recipe.write_text(text.replace(made, "  weights: hub\n"))
+    return folder
 
 
 @pytest.fixture
-def hub(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
+def hub(lab: Lab, recipes: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
     with serving(address(lab.networks[0], MACHINE)) as one:
         monkeypatch.setenv("HF_ENDPOINT", one.url)
         monkeypatch.setenv("HF_TOKEN", RIGHT)
+        monkeypatch.setenv("RECIPES_OF_TEST", str(recipes))
         yield one
 
 
-def prefetch(lab: Lab, commit: str, *words: str, hosts: str = ",".join(TRAYS)) -> Typed:
-    asked = ("prefetch", "--model", "deepseek-v4-pro", "--hosts", hosts, "--revision", commit)
-    return invoke(*asked, *words, inventory=lab.inventory, timeout_s=360)
+def asked(commit: str) -> tuple[str, ...]:
+    words = ("prefetch", "--model", "tiny-dense", "--hosts", ",".join(TRAYS), "--revision", commit)
+    return (*words, "--recipes", os.environ["RECIPES_OF_TEST"])
+
+
+def prefetch(lab: Lab, commit: str, *words: str) -> Typed:
+    return invoke(*asked(commit), *words, inventory=lab.inventory, timeout_s=360)
 
 
 def sums(lab: Lab, host: str, commit: str) -> dict[str, str]:
@@ -127,12 +139,11 @@ def test_killed_interrupted_and_cancelled_it_goes_on_where_it_was(lab: Lab, hub:
     files = made_files(SIZE, 5, seed=3)
     commit = hub.add(REPO, files)
     hub.rate = 500_000
-    asked = ("prefetch", "--model", "deepseek-v4-pro", "--hosts", ",".join(TRAYS), "--revision", commit)
-    with typing(*asked, inventory=lab.inventory) as process:
+    with typing(*asked(commit), inventory=lab.inventory) as process:
         wait_for_line(process, "begun")
         process.send_signal(signal.SIGKILL)
         process.wait()
-    again = invoke(*asked, "--dry-run", inventory=lab.inventory)
+    again = invoke(*asked(commit), "--dry-run", inventory=lab.inventory)
     assert again.code == 8, again
     told = invoke("prefetch", "--status", "--json", inventory=lab.inventory)
     states = {one["state"] for one in told.data if one["weights"].endswith(commit)}
@@ -157,8 +168,7 @@ def test_a_host_that_dies_in_the_middle_is_made_up_for_by_the_others(lab: Lab, h
     files = made_files(SIZE, 5, seed=4)
     commit = hub.add(REPO, files)
     hub.rate = 700_000
-    asked = ("prefetch", "--model", "deepseek-v4-pro", "--hosts", ",".join(TRAYS), "--revision", commit)
-    with typing(*asked, inventory=lab.inventory) as process:
+    with typing(*asked(commit), inventory=lab.inventory) as process:
         wait_for_line(process, "begun")
         time.sleep(2)
         faults.power_off("tray2", lab=lab.name)
