@@ -37,7 +37,7 @@ BLOWS_AT_MOST = 4
 LINES = 12
 """Of which a run says at most so many."""
 
-SLOW = f"sleep 0.4; echo $0 >>{FILES}/log; : >{FILES}/$0"
+SLOW = f"sleep 0.4 && echo $0 >>{FILES}/log && : >{FILES}/$0"
 BOOK = f"""\
 about: what the soak makes and breaks
 steps:
