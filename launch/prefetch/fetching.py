@@ -66,7 +66,10 @@ class Fetching:
         cancelled = [one for one in self.errors.values() if one.id == "prefetch-cancelled"]
         raise_all(cancelled)
         seen = self._seen(look)
-        self._spread(seen, addresses)
+        try:
+            self._spread(seen, addresses)
+        except BringupError as error:
+            self._failed(error)
         # What one host could not bring, others may have: it has everything then, and nothing is wrong any more.
         done = {host for host, one in self._seen(look).items() if one.is_complete(plan.manifest)} if self.errors else ()
         raise_all([one for host, one in self.errors.items() if host not in done])
@@ -99,8 +102,12 @@ class Fetching:
         try:
             self._apply({host: (fetched(job),) for host, job in jobs.items()}, f"fetch-{self.rounds}")
         except BringupError as error:
-            several = error.errors if isinstance(error, Several) else (error,)
-            self.errors |= {one.host: one for one in several}
+            self._failed(error)
+
+    def _failed(self, error: BringupError) -> None:
+        """The first error of a host is the one that counts."""
+        several = error.errors if isinstance(error, Several) else (error,)
+        self.errors = {one.host: one for one in several} | self.errors
 
     def _job(self, host: str, mine: tuple[str, ...], tools: Mapping[str, str]) -> FetchJob:
         plan, it = self.plan, self.fleet.hosts[host]
@@ -158,11 +165,14 @@ class Fetching:
         return shares_of(manifest, able[:MOST_SOURCES], missing) if missing and able else {}
 
     def _spread(self, seen: Mapping[str, Seen], addresses: Mapping[str, str]) -> None:
-        plan, manifest = self.plan, self.plan.manifest
-        lacking = [host for host, one in seen.items() if not one.is_complete(manifest)]
+        manifest = self.plan.manifest
+        present = {host: one.present(manifest) for host, one in seen.items()}
+        whole_ones = [host for host, paths in present.items() if len(paths) == len(manifest.files)]
+        self._adopt([host for host in whole_ones if seen[host].manifest is None], seen)
+        lacking = [host for host, one in seen.items() if not one.is_complete(manifest) and host not in whole_ones]
         if not lacking or self.plan.fetch in {Fetch.HUB_EACH, Fetch.SHARED}:
             return
-        missing = nowhere(manifest, {host: one.present(manifest) for host, one in seen.items()})
+        missing = nowhere(manifest, present)
         if missing:
             if not self.errors:
                 self.errors[lacking[0]] = failed_at(lacking[0], f"{len(missing)} files are on no host")
@@ -173,15 +183,23 @@ class Fetching:
             parcel=parcel_of(whole.to_json()),
             folders=folders,
             addresses=addresses or dict.fromkeys(folders, "127.0.0.1"),
-            sources=tuple(host for host, one in seen.items() if one.present(manifest)),
+            sources=tuple(host for host, paths in present.items() if paths),
             targets=tuple(lacking),
             settings=Settings(rate_limit=self.limit),
         )
         self.progress.begin(dict.fromkeys(lacking, manifest.bytes), "spreading")
         distribute(self.fleet, delivery, owner=self.owner, report=self.progress.spread)
-        # What was verified is taken down with its time of change: what is written to later is seen without reading it.
-        able = [one for one in plan.hosts if one.host in lacking and (one.client or one.python)]
-        self._apply({one.host: (fetched(self._adopting(one.host, one.client, whole)),) for one in able}, "adopt")
+        self._adopt(lacking, seen)
+
+    def _adopt(self, hosts: Sequence[str], seen: Mapping[str, Seen]) -> None:
+        """Let hosts take down what they have verified, with its time of change, and seal what is not sealed.
+
+        What is written to later is then seen without reading it.
+        """
+        able = [one for one in self.plan.hosts if one.host in hosts and (one.client or one.python)]
+        if able:
+            whole = sealed(self.plan.manifest, seen)
+            self._apply({one.host: (fetched(self._adopting(one.host, one.client, whole)),) for one in able}, "adopt")
 
     def _pushed(
         self, shares: Mapping[str, Sequence[str]], token: Secret | None, seen: Mapping[str, Seen]
