@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 READY = re.compile(r"Application startup complete\.")
 STARTING = frozenset({Role.CAUSE, Role.SYMPTOM, Role.CONSEQUENCE, Role.WRAPPER})
+MARKED_WITHIN = 50
+"""Lines at the beginning of a log among which a start says that it is one: the log is whole."""
 KERNEL_BEFORE_S = 3600.0
 """A kernel's error is of this failure when it came at most this long before the first line of the start ..."""
 KERNEL_AFTER_S = 60.0
@@ -62,7 +64,9 @@ def founds_of(
     seen: Sequence[Match], unknown: Sequence[tuple[Source, Line]], sources: Sequence[Source], serving: Serving
 ) -> list[Found]:
     """The matches by failure and host, each with the role that it has here."""
-    began = _earliest(line.at for one in sources if one.kind is Kind.LOG for line in one.lines[:1])
+    logs = [one for one in sources if one.kind is Kind.LOG]
+    began = _earliest(line.at for one in logs for line in one.lines[:1])
+    marked = any(BEGINS.search(line.text) for one in logs for line in one.lines[:MARKED_WITHIN])
     broke = _earliest(
         [one.line.at for one in seen if not one.failure.kernel and one.failure.role not in {Role.NOTICE, Role.WAITING}]
         + [line.at for _, line in unknown]
@@ -70,7 +74,7 @@ def founds_of(
     ended = {one.source.host: one for one in reversed(seen) if one.failure.role is Role.CONSEQUENCE}
     grouped: dict[tuple[str, str, Role], list[Match]] = {}
     for one in seen:
-        role = _kernel_role(one, began, broke) if one.failure.kernel else _device_role(one, ended)
+        role = _kernel_role(one, began, broke, marked=marked) if one.failure.kernel else _device_role(one, ended)
         role = Role.NOTICE if role in STARTING and serving.came_after(one.source, one.line) else role
         grouped.setdefault((one.failure.id, one.source.host or _host_in(one), role), []).append(one)
     return [found_of(host, role, group) for (_, host, role), group in grouped.items()]
@@ -86,13 +90,14 @@ def _earliest(times: Iterable[float | None]) -> float | None:
     return min((one for one in times if one is not None), default=None)
 
 
-def _kernel_role(one: Match, began: float | None, broke: float | None) -> Role:
+def _kernel_role(one: Match, began: float | None, broke: float | None, *, marked: bool) -> Role:
     at = one.line.at
     if at is None or (began is None and broke is None):
         return one.failure.role
     start = min(each for each in (began, broke) if each is not None)
+    before = KERNEL_BEFORE_S if one.failure.lasting or not marked else 0.0  # what it did to others is past
     late = broke is not None and at > broke + KERNEL_AFTER_S
-    return Role.NOTICE if at < start - KERNEL_BEFORE_S else Role.CONSEQUENCE if late else one.failure.role
+    return Role.NOTICE if at < start - before else Role.CONSEQUENCE if late else one.failure.role
 
 
 def _device_role(one: Match, ended: dict[str, Match]) -> Role:

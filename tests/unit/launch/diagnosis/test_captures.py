@@ -289,3 +289,11 @@ def test_the_year_turns_between_two_lines() -> None:
         "tray2.log": f"(EngineCore pid=9) ERROR 01-01 00:00:05 [c.py:1] {LOOPBACK}\n",
     }
     assert answer(files) == ("F-CUDA-OOM", "tray1")
+
+
+def test_what_the_kernel_killed_before_the_start_is_past_but_a_broken_gpu_stays_broken() -> None:
+    text = begins("10:30:00") + traceback("10:35:00", LOOPBACK)
+    killed = "Nov 29 10:00:00 tray1 kernel: Out of memory: Killed process 42 (VLLM::Worker_TP0) total-vm:9kB\n"
+    assert answer({"tray1/log": text, "tray1/kernel.txt": killed})[0] == "F-GLOO-LOOPBACK"
+    assert answer({"tray1/log": text, "tray1/kernel.txt": killed.replace("10:00:00", "10:34:00")})[0] == "F-HOST-OOM"
+    assert answer({"tray2/kernel.txt": KERNEL.format("10:00:00"), "tray1/log": text})[0] == "F-XID"
