@@ -74,14 +74,15 @@ start_deployment() {
     else
         setsid /bin/sh "$sd_dir/command.sh" >"$sd_dir/log" 2>&1 </dev/null &
     fi
-    for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25; do
+    sd_until=$(($(date +%s) + 25))
+    while [ "$(date +%s)" -lt "$sd_until" ]; do
         if [ -e "$sd_dir/record" ]; then
             [ -n "${keep_guard:-}" ] || start_guard "$1"
             return 0
         fi
         sleep 0.2
     done
-    printf 'no process is on record 5 s after the start\n' >&2
+    printf 'no process is on record 25 s after the start\n' >&2
     tail -n 5 "$sd_dir/log" >&2 2>/dev/null
     return 1
 }
