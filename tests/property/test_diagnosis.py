@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from launch.diagnosis import show
@@ -46,7 +46,7 @@ def capture_with(name: str, text: str, host: str, others: list[str], noise: list
     return files
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     cause=st.sampled_from(CAUSES),
     hosts=st.permutations(HOSTS),
@@ -66,7 +66,7 @@ def test_order_names_and_noise_change_nothing(cause, hosts, count, noise, seed) 
     assert first == again
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     texts=st.lists(st.text(max_size=300), max_size=4),
     names=st.sampled_from(["tray1.log", "tray1/kernel.txt", "x/a.txt"]),
@@ -79,7 +79,7 @@ def test_any_text_can_be_judged_and_shown(texts: list[str], names: str) -> None:
     assert list(show.as_data(judged, capture))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     head=st.sampled_from(
         ["", "Nov 29 12:00:00 t vllm[1]: ", "2026-11-29T12:00:00Z ", "(EngineCore_DP1 pid=7) ", "{", "[", "99"]
@@ -91,7 +91,7 @@ def test_no_line_loses_its_number_and_none_breaks_the_reader(head: str, text: st
     assert all(one.number >= 1 and one.raw for one in found)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(message=st.text(st.characters(blacklist_categories=("Cs", "Cc")), min_size=1, max_size=60))
 def test_a_message_is_the_same_in_every_form(message: str) -> None:
     plain = line("12:00:00", message).rstrip("\n")
