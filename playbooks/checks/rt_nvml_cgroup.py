@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from inventory.facts.base import is_known
 from inventory.facts.host import HostFacts
-from playbooks.checks.base import ON_HOST, Priority, skip
+from playbooks.checks.base import ON_HOST, Priority, by_playbook, skip
 from playbooks.checks.mounted import values
 from playbooks.checks.stored import missing_fact
 from playbooks.finding import Finding, Status
@@ -37,5 +37,6 @@ def of_host(facts: HostFacts, container: Container) -> Finding:
     observed = f"docker with cgroup driver {docker.cgroup_driver}, version {docker.cgroup_version or 'not told'}"
     if not at_risk or specs or given:
         return Finding(ID, Status.PASS, facts.host, f"{observed}; {'CDI' if specs else 'devices are safe'}")
-    remedy = f"{ON_HOST}sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml, and --device nvidia.com/gpu=all"
+    by_hand = f"{ON_HOST}sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml, and --device nvidia.com/gpu=all"
+    remedy = by_playbook(facts.host, "nvidia", by_hand)
     return Finding(ID, Status.WARN, facts.host, f"{observed}, and no CDI", _REQUIRED, remedy)

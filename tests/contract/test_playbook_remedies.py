@@ -15,10 +15,6 @@ TUNING = {"tuned", "raise_limit"}
 """Functions that name the playbook `tuning`."""
 BY_VENDOR = {"nvidia", "amd"}
 """What `driver_playbook` names, by the GPUs of the host."""
-NOT_YET = {
-    # The remedy is about where the check looks, not about what the entry makes.
-    "rt.gpu_visible",
-}
 
 
 def settled() -> list[tuple[str, str]]:
@@ -44,8 +40,6 @@ def named(source: str) -> Iterator[str]:
 
 @pytest.mark.parametrize(("check", "playbook"), settled())
 def test_the_remedy_names_the_playbook(check: str, playbook: str) -> None:
-    if check in NOT_YET:
-        pytest.skip("its remedy is about something else")
     module = CHECKS[check]
     source = inspect.getsource(module)  # type: ignore[arg-type]  # (a module)
     assert playbook in set(named(source)), f"{check} is settled by {playbook}.yaml, and its remedy does not say so"
