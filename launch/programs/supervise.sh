@@ -67,22 +67,27 @@ start_deployment() {
     [ ! -e "$sd_dir/log" ] || mv -f "$sd_dir/log" "$sd_dir/log.1"
     rm -f "$sd_dir/record" "$sd_dir/kv-cache" "$sd_dir/roster"
     take_caches "$1"
+    sd_pid=
     if has_unit "$1"; then
         as_root systemctl daemon-reload
         as_root systemctl reset-failed "bringup-$1.service" 2>/dev/null || :
         as_root systemctl start "bringup-$1.service"
     else
         setsid /bin/sh "$sd_dir/command.sh" >"$sd_dir/log" 2>&1 </dev/null &
+        sd_pid=$!
     fi
-    sd_until=$(($(date +%s) + 25))
+    sd_until=$(($(date +%s) + 25)) sd_ended=0
     while [ "$(date +%s)" -lt "$sd_until" ]; do
         if [ -e "$sd_dir/record" ]; then
             [ -n "${keep_guard:-}" ] || start_guard "$1"
             return 0
         fi
+        # Without a unit the shell that writes the record is our child: when it has ended, no record will come.
+        [ "$sd_ended" = 0 ] || break
+        [ -z "$sd_pid" ] || kill -0 "$sd_pid" 2>/dev/null || sd_ended=1
         sleep 0.2
     done
-    printf 'no process is on record 25 s after the start\n' >&2
+    printf 'no process came on record: waited %s s of 25\n' $((25 - sd_until + $(date +%s))) >&2
     tail -n 5 "$sd_dir/log" >&2 2>/dev/null
     return 1
 }
