@@ -22,7 +22,7 @@ from tests.lab.packages import Package, make_repository
 from tests.lab.rpms import Rpm, become_rhel, make_rpms, missing_tools
 from tests.lab.vendor import SERVE, URL, Signer, make_suite, put_folder
 
-pytestmark = [pytest.mark.lab, pytest.mark.xdist_group("lab-install"), pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.lab, pytest.mark.xdist_group("lab-install"), pytest.mark.timeout(360)]
 
 DRIVER, BUILD = "1:7.1.3.31500000", "2390945"
 # What stands in for DKMS: it "builds" where the headers are, and lists as DKMS 3 does.
