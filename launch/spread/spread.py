@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from inventory.errors import BringupError
+from inventory.transport.exchange import in_time
 from launch.spread import scripts
 from launch.spread.laggard import Laggards
 from launch.spread.outcome import Outcome, outcome_of, refusal, unanswered
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 ASK_S = 60.0
 LOOK_S = 1.0
+LOOK_DEADLINE_S = 20.0
 LANES = 4  # files at once on each host; the same number everywhere, so that neighbours work at the same files
 UNANSWERED_S = 60.0  # then a host is given up that does not answer, when all others are done
 RETRY_UNANSWERED_S = 10.0
@@ -118,6 +120,7 @@ class _Spread:
             self._put_last()
         self._plainly()
         self._end()
+        self._name_what_is_left()
         return {host: outcome_of(host, one.told, one.seconds, one.error) for host, one in self._members.items()}
 
     def _start(self, hosts: Sequence[str]) -> None:
@@ -138,7 +141,7 @@ class _Spread:
         def tell(transport: Transport) -> None:
             transport.run(scripts.ring_script(self._members[transport.host].post, ring), timeout=ASK_S)
 
-        self._fleet.each(tell, [host for host, *_ in ring])
+        self._fleet.each(tell, [host for host, *_ in ring if members[host].silent_since is None])
 
     def _put_last(self) -> None:
         """Somebody whose link is slow goes to the end of the ring."""
@@ -157,8 +160,7 @@ class _Spread:
             return refusal("spread-lost", f"{RESTARTS} times", transport.host, member.post.folder)
         job = f"spread-{self._run}-{member.starts}"
         text = scripts.begin_script(member.post, self._plan(member.post), self._secret, job, self._about())
-        answer = transport.run(text, timeout=ASK_S)
-        return self._begun(transport.host, answer)
+        return self._begun(transport.host, in_time(transport.run(text, timeout=ASK_S), transport.host))
 
     def _begun(self, host: str, answer: Completed) -> Told | BringupError:
         folder = self._members[host].post.folder
@@ -211,6 +213,12 @@ class _Spread:
             if error is None:
                 members[host].told = Told(verified=self._parcel.size, files=len(self._parcel.files), sealed=True)
 
+    def _name_what_is_left(self) -> None:
+        """Without a source that takes part there was nothing to wait for."""
+        for host, one in self._members.items():
+            if not one.error and not one.told.sealed:
+                one.error = refusal("spread-starved", "no source takes part", host, one.post.folder)
+
     def _look(self) -> None:
         """Ask everybody who is not done; those that did not answer last time less often."""
         now = time.monotonic()
@@ -223,10 +231,16 @@ class _Spread:
             self._members[host].asked_at = now
 
         def look(transport: Transport) -> Told:
-            return read_told(transport.run(scripts.look_script(self._members[transport.host].post), timeout=10).text)
+            member = self._members[transport.host]
+            answer = in_time(transport.run(scripts.look_script(member.post), timeout=LOOK_DEADLINE_S), transport.host)
+            told = read_told(answer.text)
+            return told if told.port or told.failed or not told.alive else member.told
 
+        silent = {host for host in asked if self._members[host].silent_since is not None}
         for host, outcome in self._fleet.each(look, asked).items():
             self._heard(host, outcome)
+        if any(self._members[host].silent_since is None for host in silent):
+            self._tell_ring()  # what they missed
 
     def _heard(self, host: str, outcome: Told | BringupError) -> None:
         member, now = self._members[host], time.monotonic()
@@ -240,7 +254,7 @@ class _Spread:
         elif outcome.exit_code == outcome.exit_code.UNREACHABLE:
             member.silent_since = member.silent_since or now
             member.asked_at = now
-            if now - member.silent_since > UNANSWERED_S:
+            if now - member.silent_since > UNANSWERED_S and not member.told.sealed:
                 member.error, member.seconds = unanswered(host, outcome, member.told), now - self._began
         else:
             member.error, member.seconds = outcome, now - self._began
@@ -253,7 +267,7 @@ class _Spread:
         return [host for host, one in answering.items() if one.error is None and not one.told.alive]
 
     def _is_over(self) -> bool:
-        return all(one.error or (one.told.sealed and one.silent_since is None) for one in self._members.values())
+        return all(one.error or one.told.sealed for one in self._members.values())
 
     def _end(self) -> None:
         """End the program everywhere. What it noted stays where the folder is not whole: it goes on from there."""
@@ -283,7 +297,7 @@ def status(fleet: Fleet, delivery: Delivery) -> dict[str, Told | BringupError]:
 
     def look(transport: Transport) -> Told:
         post = post_of(transport.host, fleet, delivery)
-        return read_told(transport.run(scripts.look_script(post), timeout=10).text)
+        return read_told(in_time(transport.run(scripts.look_script(post), timeout=LOOK_DEADLINE_S), post.host).text)
 
     return fleet.each(look, ring_of(delivery.sources, delivery.targets))
 

@@ -229,6 +229,14 @@ def test_an_address_of_another_host_is_told(swarm: Swarm) -> None:
     assert outcomes["b"].error.id == "spread-address"
 
 
+def test_without_a_source_that_takes_part_everybody_is_told_why(swarm: Swarm) -> None:
+    delivery = swarm.delivery("a", "bc")
+    with swarm.fleet() as fleet:
+        outcomes = spread(fleet, replace(delivery, addresses={**delivery.addresses, "a": "192.0.2.1"}))
+    reasons = [one.error.id if one.error else "" for one in outcomes.values()]
+    assert reasons == ["spread-address", "spread-starved", "spread-starved"]
+
+
 def test_a_host_that_does_not_answer_is_given_up_when_the_others_are_done(
     swarm: Swarm, monkeypatch: pytest.MonkeyPatch
 ) -> None:
