@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import io
-import json
 import re
 import tarfile
 import time
@@ -27,8 +26,9 @@ from inventory.quoting import quote_all
 from inventory.secret import HIDDEN
 from inventory.transport.exchange import in_time
 from launch import bundles
+from launch.diagnosis import manifest
 from launch.diagnosis.environs import differences
-from launch.diagnosis.replay import FORMAT_VERSION, MANIFEST
+from launch.diagnosis.manifest import Kept, Manifest
 from launch.gather import Answered, asked_of
 from launch.supervise import functions
 
@@ -95,18 +95,16 @@ def capture(
     kept = {host: dict(_written(folder / host, one, redactor, hide or set())) for host, one in told.items()}
     _save_facts(folder / FACTS, fleet, told)
     (folder / "environment.txt").write_text("".join(f"{line}\n" for line in differences(_environs(folder, told))))
-    manifest = {
-        "format_version": FORMAT_VERSION,
-        "kind": "capture",
-        "at": time.time(),
-        "name": gang.name,
-        "generation": gang.generation,
-        "model": gang.recipe,
-        "hosts": {host: {**_clock(one), "files": kept[host]} for host, one in told.items()},
-        "unanswered": {host: _reason(error) for host, error in silent.items()},
-        "not_checked": list(_not_checked(told, depth)),
-    }
-    (folder / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
+    told_of = Manifest(
+        at=time.time(),
+        name=gang.name,
+        generation=gang.generation,
+        model=gang.recipe,
+        hosts={host: _entry(one, kept[host]) for host, one in told.items()},
+        unanswered={host: _reason(error) for host, error in silent.items()},
+        not_checked=tuple(_not_checked(told, depth)),
+    )
+    (folder / manifest.NAME).write_text(told_of.model_dump_json(indent=1) + "\n", encoding="utf-8")
 
 
 def _of_host(transport: Transport, fleet: Fleet, gang: Generation, depth: Depth) -> HostTold:
@@ -175,7 +173,7 @@ def unpacked(data: bytes) -> Iterator[tuple[str, bytes]]:
         return  # what came before a cut counts
 
 
-def _written(folder: Path, one: HostTold, redactor: Redactor, hide: set[str]) -> Iterator[tuple[str, object]]:
+def _written(folder: Path, one: HostTold, redactor: Redactor, hide: set[str]) -> Iterator[tuple[str, Kept]]:
     """Write the texts of a host, and tell of each its size and sum."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, data in sorted(one.files.items()):
@@ -183,7 +181,7 @@ def _written(folder: Path, one: HostTold, redactor: Redactor, hide: set[str]) ->
         for secret in hide:
             clean = clean.replace(secret.encode(), HIDDEN.encode())
         (folder / name).write_bytes(clean)
-        yield name, {"bytes": len(clean), "sha256": hashlib.sha256(clean).hexdigest()}
+        yield name, Kept(bytes=len(clean), sha256=hashlib.sha256(clean).hexdigest())
 
 
 def _save_facts(folder: Path, fleet: Fleet, told: Mapping[str, HostTold]) -> None:
@@ -206,8 +204,10 @@ def _environs(folder: Path, told: Mapping[str, HostTold]) -> dict[str, dict[str,
     return found
 
 
-def _clock(one: HostTold) -> dict[str, float | None]:
-    return {"ahead_s": round(one.ahead_s, 3), "utc_offset_s": one.utc_offset_s, "booted_at": one.booted_at}
+def _entry(one: HostTold, files: dict[str, Kept]) -> manifest.HostTold:
+    return manifest.HostTold(
+        ahead_s=round(one.ahead_s, 3), utc_offset_s=one.utc_offset_s, booted_at=one.booted_at, files=files
+    )
 
 
 def _reason(error: BringupError) -> str:

@@ -5,10 +5,9 @@ What lies there is data of unknown origin: only regular files below the folder a
 
 from __future__ import annotations
 
-import json
 import re
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath
@@ -16,15 +15,16 @@ from typing import Any
 
 from inventory.errors import BadInput, BringupError
 from inventory.yamlfile import parse
-from launch.diagnosis import clock
+from launch.diagnosis import clock, manifest
 from launch.diagnosis.capture import Capture, Kind, Source
 from launch.diagnosis.clock import Clock
 from launch.diagnosis.lines import COLOUR, read
+from launch.diagnosis.manifest import Manifest
 
-MANIFEST = "manifest.json"
+SHORT = 1 << 20
+"""Characters of a text that is read as the output of a command."""
 FACTS = "facts/"
 """The folder of our own captures that holds a bundle of facts."""
-FORMAT_VERSION = 1
 MOST_BYTES = 8 << 20
 """Of one log, from its end."""
 MOST_FILES = 2000
@@ -83,28 +83,29 @@ def load(folder: Path) -> Capture:
 def capture_of(files: Sequence[File]) -> Capture:
     """Put texts together, whatever their order."""
     files = sorted(files, key=lambda one: one.name)
-    told = _manifest(files)
+    told = next((manifest.read(one.text) for one in files if one.name == manifest.NAME), None)
     clocks = _clocks(files, told)
     addresses = _addresses(files)
     sources = [_source(one, clocks.get(one.host, clocks[""])) for one in files if _kind(one.base) is not None]
-    hosts = dict.fromkeys([*told.get("hosts", {}), *addresses, *(one.host for one in files if one.host)])
+    hosts = dict.fromkeys([*(told.hosts if told else ()), *addresses, *(one.host for one in files if one.host)])
     outputs: dict[str, dict[str, str]] = {}
     for one in files:
-        if len(one.text) < 1 << 20:
+        if len(one.text) < SHORT:
             outputs.setdefault(one.host, {})[one.name] = one.text
-    unskewed = [] if told else [f"clocks of the hosts were not compared{'' if len(hosts) > 1 else ': one host only'}"]
+    compared = told is not None or len(hosts) < 2 or bool(_offsets(files))
+    whole = told or Manifest()
     return Capture(
         hosts=tuple(hosts),
         sources=tuple(sources),
         outputs=outputs,
         addresses=addresses,
         plan=_plan(files),
-        unanswered=told.get("unanswered", {}),
-        began_at=told.get("began_at"),
-        at=told.get("at"),
-        not_checked=(*told.get("not_checked", ()), *(unskewed if len(hosts) > 1 and not _offsets(files) else [])),
-        name=str(told.get("name", "")),
-        model=str(told.get("model", "")),
+        unanswered=whole.unanswered,
+        began_at=whole.began_at,
+        at=whole.at,
+        not_checked=(*whole.not_checked, *([] if compared else ["clocks of the hosts were not compared"])),
+        name=whole.name,
+        model=whole.model,
     )
 
 
@@ -121,7 +122,7 @@ def refused(folder: Path, observed: str) -> BadInput:
 def _files(folder: Path) -> Iterator[File]:
     paths = (path for path in sorted(folder.rglob("*")) if path.is_file() and not path.is_symlink())
     places = ((path, path.relative_to(folder).as_posix()) for path in paths)
-    ours = (folder / MANIFEST).is_file()
+    ours = (folder / manifest.NAME).is_file()
     told = ((path, name) for path, name in places if not (ours and name.startswith(FACTS)))
     names = [one for _, one in zip(range(MOST_FILES), told, strict=False)]
     hosts = {name.split("/")[0] for _, name in names if "/" in name} - SHARED_FOLDERS
@@ -195,36 +196,22 @@ def _source(one: File, when: Clock) -> Source:
     return Source(one.host, one.name, kind, read(one.text, when), one.cut)
 
 
-def _manifest(files: Sequence[File]) -> dict[str, Any]:
-    text = next((one.text for one in files if one.name == MANIFEST), "")
-    try:
-        told = json.loads(text) if text else {}
-    except (ValueError, RecursionError):
-        return {}
-    is_ours = isinstance(told, dict) and told.get("kind") == "capture" and told.get("format_version") == FORMAT_VERSION
-    return told if is_ours else {}
-
-
 def _offsets(files: Sequence[File]) -> dict[str, float]:
     """A table of hosts and the seconds that each is ahead."""
     rows = (line.split() for one in files if one.name == "offsets.tsv" for line in one.text.splitlines())
     return {row[0]: float(row[1]) for row in rows if len(row) > 1 and re.fullmatch(r"[+-]?\d+(?:\.\d+)?", row[1])}
 
 
-def _clocks(files: Sequence[File], told: Mapping[str, Any]) -> dict[str, Clock]:
+def _clocks(files: Sequence[File], told: Manifest | None) -> dict[str, Clock]:
     """The clock of each host by name; that of nobody by the empty name."""
-    near = told.get("at") or _near(files)
+    near = told.at if told and told.at is not None else _near(files)
     ahead = _offsets(files)
-    known = told.get("hosts", {})
+    known = told.hosts if told else {}
     names = dict.fromkeys(["", *known, *(one.host for one in files)])
-    return {
-        host: Clock(
-            near,
-            known.get(host, {}).get("ahead_s", ahead.get(host)),
-            float(known.get(host, {}).get("utc_offset_s") or 0.0),
-            known.get(host, {}).get("booted_at"),
-        )
-        for host in names
+    clocks = {host: Clock(near, ahead.get(host)) for host in names}
+    return clocks | {
+        host: Clock(near, ahead.get(host) if one.ahead_s is None else one.ahead_s, one.utc_offset_s, one.booted_at)
+        for host, one in known.items()
     }
 
 

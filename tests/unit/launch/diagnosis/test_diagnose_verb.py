@@ -75,3 +75,11 @@ def test_a_line_of_a_log_cannot_move_the_cursor(tmp_path: Path, capsys: pytest.C
     (tmp_path / "tray1.log").write_text(f"{OOM} \x07\x1b]0;owned\x07 \x9b31m\u202e\n")
     assert replay(tmp_path) is ExitCode.NOT_SERVING
     assert not [one for one in capsys.readouterr().out if not one.isprintable() and one != "\n"]
+
+
+@pytest.mark.parametrize(
+    "text", ["{", "[]", '{"kind": "capture", "format_version": 1, "hosts": []}', '{"kind": "capture"']
+)
+def test_a_manifest_that_is_none_does_not_matter(folder: Path, text: str) -> None:
+    (folder / "manifest.json").write_text(text)
+    assert replay(folder) is ExitCode.NOT_SERVING
