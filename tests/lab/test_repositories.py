@@ -25,7 +25,11 @@ from tests.unit.playbooks.books.entries import AT, entry
 
 pytestmark = [pytest.mark.lab, pytest.mark.xdist_group("lab-install"), pytest.mark.timeout(240)]
 PORT = 8901
-LARGE = (Package("tiny-first", "1.0-1"), Package("tiny-large", "1.0-1", ("Depends: tiny-first",), size_kib=2048))
+LARGE = (
+    *(Package("tiny-first", "1.0-1"), Package("tiny-first", "1.1-1")),
+    Package("tiny-large", "1.0-1", ("Depends: tiny-first",), size_kib=2048),
+    Package("tiny-newer", "1.0-1", ("Depends: tiny-first (>= 1.1)",)),
+)
 SERVER = f"""\
 import base64, functools, http.server
 class Handler(http.server.SimpleHTTPRequestHandler):
@@ -175,6 +179,19 @@ def test_what_was_cut_off_in_our_own_hands_is_finished_by_the_same_command(host:
     assert "tiny-first" in host.sh("dpkg --audit")
     host.converges(large())
     assert host.sh("dpkg --audit; ls /var/lib/bringup/unfinished") == ""
+
+
+def test_a_hold_of_others_on_what_would_only_be_drawn_along_is_kept(host: One, key: SigningKey) -> None:
+    host.converges(made(key), entry("package", id="first", packages={"tiny-first": "1.0-1"}, downgrade="yes").step(AT))
+    host.sh("apt-mark hold tiny-first")
+    wanted = entry("package", id="newer", packages={"tiny-newer": "1.0-1"}).step(AT)
+    with pytest.raises(ChangeFailed) as caught:
+        host.do(*host.plan(wanted))
+    assert caught.value.id in {"package-held", "package-conflict"}, "apt itself may find no way past the hold"
+    assert host.sh("dpkg-query -W -f '${Version}' tiny-first") == "1.0-1"
+    host.sh("apt-mark unhold tiny-first")
+    host.converges(wanted)
+    assert host.sh("dpkg-query -W -f '${Version}' tiny-first") == "1.1-1"
 
 
 HEADERS = "mkdir -p /lib/modules/6.0-x/build/include/config; cd /lib/modules/6.0-x/build; : >Makefile"
