@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from inventory.facts.base import Maybe, Unknown
-from inventory.quoting import quote, quote_all
+from inventory.quoting import quote
 from playbooks.checks.active.base import Said, python_of
 from playbooks.checks.base import Priority, skip
 from playbooks.finding import Finding, Status
@@ -41,14 +41,23 @@ def script(host: HostRequirements, _needs: Requirements) -> str | Finding:
         return skip(ID, host.host, "the plan runs no Python environment here")
     folder = python.rpartition("/bin/")[0]
     marker = quote(f"{folder}/bringup-env.json")
-    env = quote_all([f"{name}={value}" for name, value in host.env])
+    env = " ".join(_variable(name, value, dict(host.env).get("HOME", "")) for name, value in host.env)
     return "\n".join(
         [
             f"[ -e {marker} ] || {{ echo absent; exit 0; }}",
             f"if grep -q '\"simulated\": *true' {marker}; then echo simulated; exit 0; fi",
-            f"cd / && exec env -i {env} {quote(python)} -B -c {quote(_PROGRAM)} </dev/null\n",
+            "scratch=$(mktemp -d) || exit 74",
+            "trap 'rm -rf -- \"$scratch\"' EXIT",
+            f"cd / && env -i {env} {quote(python)} -B -c {quote(_PROGRAM)} </dev/null\n",
         ]
     )
+
+
+def _variable(name: str, value: str, home: str) -> str:
+    """A word of `env`. What lies below the home of the ranks is elsewhere here: imports make folders, a trial makes none."""
+    if home and (value == home or value.startswith(f"{home}/")):
+        return f'{quote(f"{name}=")}"$scratch"{quote(value.removeprefix(home)) if value != home else ""}'
+    return quote(f"{name}={value}")
 
 
 def judge(said: Maybe[Said], host: HostRequirements, needs: Requirements) -> Finding:
