@@ -135,5 +135,4 @@ def test_what_the_handbook_says_of_the_context_on_each_hardware() -> None:
     assert {one.layout.data_parallel for one in made.values()} == {8}
     assert {one.layout.expert_parallel for one in made.values()} == {8}
     assert [one.index for one in made["2-gb200-trays"].hosts[1].ranks] == [4, 5, 6, 7]
-    unlaunchable = {case for case, one in made.items() if one.obstacles}
-    assert unlaunchable == {"8-mi355x"}, "there is no environment for GPUs of AMD"
+    assert not [case for case, one in made.items() if one.obstacles]
