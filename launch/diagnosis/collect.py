@@ -90,7 +90,7 @@ def capture(
     outcomes = fleet.each(lambda transport: _of_host(transport, fleet, gang, depth), hosts)
     told = {host: one for host, one in outcomes.items() if isinstance(one, HostTold)}
     silent = {**unanswered, **{host: one for host, one in outcomes.items() if isinstance(one, BringupError)}}
-    folder.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(mode=0o700, exist_ok=True)
     redactor = Redactor()
     kept = {host: dict(_written(folder / host, one, redactor, hide or set())) for host, one in told.items()}
     _save_facts(folder / FACTS, fleet, told)

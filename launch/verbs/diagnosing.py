@@ -10,6 +10,7 @@ from launch.verbs import arguments
 
 
 def diagnose(*, hosts: str, name: str, inventory: str, replay: str, capture: str, json: bool) -> ExitCode:
+    from inventory.facts.saved import refuse_taken
     from launch.diagnosis import run, show
 
     if replay and capture:
@@ -20,6 +21,8 @@ def diagnose(*, hosts: str, name: str, inventory: str, replay: str, capture: str
             required="a capture that is there, or the folder of a new one",
             next_command=f"invoke diagnose --replay {replay}",
         )
+    if capture:
+        refuse_taken(Path(capture).expanduser())
     if replay:
         seen, judged = run.from_folder(Path(replay).expanduser())
     else:

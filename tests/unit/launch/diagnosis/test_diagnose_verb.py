@@ -83,3 +83,8 @@ def test_a_line_of_a_log_cannot_move_the_cursor(tmp_path: Path, capsys: pytest.C
 def test_a_manifest_that_is_none_does_not_matter(folder: Path, text: str) -> None:
     (folder / "manifest.json").write_text(text)
     assert replay(folder) is ExitCode.NOT_SERVING
+
+
+def test_a_capture_never_goes_where_something_is(folder: Path) -> None:
+    with pytest.raises(BadInput, match="bundle"):
+        diagnose(hosts="all", name="", inventory="", replay="", capture=str(folder), json=False)
