@@ -48,13 +48,15 @@ def script(host: HostRequirements, _needs: Requirements) -> str | Finding:
             f"if grep -q '\"simulated\": *true' {marker}; then echo simulated; exit 0; fi",
             "scratch=$(mktemp -d) || exit 74",
             "trap 'rm -rf -- \"$scratch\"' EXIT",
-            f"cd / && env -i {env} {quote(python)} -B -c {quote(_PROGRAM)} </dev/null\n",
+            # What the shell itself would say of a signal is not the library's word.
+            "exec 3>&2 2>/dev/null",
+            f"cd / && env -i {env} {quote(python)} -B -c {quote(_PROGRAM)} </dev/null 2>&3 3>&-\n",
         ]
     )
 
 
 def _variable(name: str, value: str, home: str) -> str:
-    """A word of `env`. What lies below the home of the ranks is elsewhere here: imports make folders, a trial makes none."""
+    """A word of `env`. Imports make folders below the home of the ranks; a trial makes none, so it has another one."""
     if home and (value == home or value.startswith(f"{home}/")):
         return f'{quote(f"{name}=")}"$scratch"{quote(value.removeprefix(home)) if value != home else ""}'
     return quote(f"{name}={value}")
