@@ -47,7 +47,7 @@ unpack_python() {
 # The uv of the wheelhouse, whatever else is on the host: it is the one that is pinned. A wheel is a zip file.
 unpack_uv() {
   "$python" - "$wheelhouse" "${env_dir%/envs/*}/tools/bin" <<'EOF'
-import os, pathlib, sys, zipfile
+import os, pathlib, sys, zipfile, zlib
 target = pathlib.Path(sys.argv[2])
 for wheel in sorted(pathlib.Path(sys.argv[1]).glob("uv-*.whl"))[:1]:
     with zipfile.ZipFile(wheel) as archive:
@@ -55,6 +55,9 @@ for wheel in sorted(pathlib.Path(sys.argv[1]).glob("uv-*.whl"))[:1]:
         target.mkdir(parents=True, exist_ok=True)
         for left in target.glob("uv.*"):  # where a disk was full, or the power went: as large as uv itself
             left.unlink()
+        if (target / "uv").is_file() and zlib.crc32((target / "uv").read_bytes()) == archive.getinfo(name).CRC:
+            print(target / "uv")
+            break
         new = target / f"uv.{os.getpid()}"
         new.write_bytes(archive.read(name))
         new.chmod(0o755)

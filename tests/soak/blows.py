@@ -17,7 +17,7 @@ from inventory.lab import access, boot, faults
 from inventory.lab.state import Lab
 from tests.soak.run import STATE
 
-FULL_MB = 80  # of the small disk: wheels, uv unpacked and the environment take 60
+FULL_MB = 128  # of the small disk: wheels, uv unpacked and the environment take 60; uv was once there twice
 FILES = "/srv/soak"
 NO_LOGIN = 255
 
