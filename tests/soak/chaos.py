@@ -135,11 +135,11 @@ class Chaos:
 
     def heal(self, harm: Harm) -> None:
         lab, host = self.gang.lab.name, harm.host
+        if harm.kind in {"freeze", "slow"}:  # also one that did not come to its end: some processes stand still then
+            faults.thaw(host, lab=lab)
         if not harm.struck:
             return
-        if harm.kind == "freeze":
-            faults.thaw(host, lab=lab)
-        elif harm.kind == "power":
+        if harm.kind == "power":
             faults.power_on(host, lab=lab)
         elif harm.kind.startswith("cut"):
             faults.heal(host, lab=lab)

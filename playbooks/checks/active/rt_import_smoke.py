@@ -15,7 +15,8 @@ WHY = "a library that is missing or of another CUDA ends every rank in its first
 DEADLINE_S = 180
 
 _PROGRAM = """
-import importlib, importlib.util
+import atexit, importlib, importlib.util, shutil, sys
+atexit.register(shutil.rmtree, sys.argv[1], True)
 import torch
 print("cuda", torch.version.cuda, flush=True)
 print("hip", getattr(torch.version, "hip", None), flush=True)
@@ -46,11 +47,8 @@ def script(host: HostRequirements, _needs: Requirements) -> str | Finding:
         [
             f"[ -e {marker} ] || {{ echo absent; exit 0; }}",
             f"if grep -q '\"simulated\": *true' {marker}; then echo simulated; exit 0; fi",
-            "scratch=$(mktemp -d) || exit 74",
-            "trap 'rm -rf -- \"$scratch\"' EXIT",
-            # What the shell itself would say of a signal is not the library's word.
-            "exec 3>&2 2>/dev/null",
-            f"cd / && env -i {env} {quote(python)} -B -c {quote(_PROGRAM)} </dev/null 2>&3 3>&-\n",
+            'scratch=$(mktemp -d "${TMPDIR:-/tmp}/bringup-trial.XXXXXX") || exit 74',
+            f'cd / && exec env -i {env} {quote(python)} -B -c {quote(_PROGRAM)} "$scratch" </dev/null\n',
         ]
     )
 
