@@ -3,10 +3,10 @@
     sudo .venv/bin/python -m benchmarks.spread --hosts 2,4,8 --files 40 --mib 50 --mbit 1000 --peers /path/to/a/venv
 
 Each host, the source too, has one link of `--mbit` in each direction (`tc tbf`). Measured beside it, from this
-machine by a leg of the same rate: rsync to all hosts at once, scp to one after another, Ansible's copy module (from `--peers`). A
-time is that to the last host; `bringup` has then read every byte on every host and compared its sum, the others have
-not. Afterwards every file of every host is read from outside and compared. Disks are tmpfs: (N + 1) folders must fit
-into memory. All hosts share this machine's processors, which no real hosts do: look at the load that is told.
+machine by a leg of the same rate: rsync to all hosts at once, scp to one after another, Ansible's copy module (from
+`--peers`). A time is that to the last host; `bringup` has then read every byte on every host and compared its sum, the
+others have not. Afterwards every file of every host is read from outside and compared. Disks are tmpfs: (N + 1) folders
+must fit into memory. All hosts share this machine's processors, which no real hosts do: look at the load that is told.
 """
 
 from __future__ import annotations

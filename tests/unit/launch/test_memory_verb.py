@@ -14,8 +14,8 @@ from inventory.errors import BadInput, ExitCode
 from launch.verbs import memory, planning
 
 BUNDLE = Path(__file__).resolve().parents[2] / "fixtures" / "hosts"
-FLAGS = {name: one.default for name, one in list(inspect.signature(tasks.memory.body).parameters.items())[1:]}
-PLAN = {name: one.default for name, one in list(inspect.signature(tasks.plan.body).parameters.items())[1:]}
+FLAGS = {name: one.default for name, one in list(inspect.signature(tasks.ns["memory"].body).parameters.items())[1:]}
+PLAN = {name: one.default for name, one in list(inspect.signature(tasks.ns["plan"].body).parameters.items())[1:]}
 
 
 def call(**flags: Any) -> ExitCode:  # noqa: ANN401

@@ -18,7 +18,7 @@ from inventory.errors import BadInput, BringupError, CheckFailed, ExitCode
 from launch.verbs import planning
 
 BUNDLE = Path(__file__).resolve().parents[2] / "fixtures" / "hosts"
-FLAGS = {name: one.default for name, one in list(inspect.signature(tasks.plan.body).parameters.items())[1:]}
+FLAGS = {name: one.default for name, one in list(inspect.signature(tasks.ns["plan"].body).parameters.items())[1:]}
 
 
 def call(**flags: Any) -> ExitCode:  # noqa: ANN401

@@ -17,7 +17,7 @@ from tests.unit.playbooks.served import Page, serving
 URL = "https://mirror.example.com/cuda/repos/"
 
 
-def host(key: str | None, fingerprint: str | None = FINGERPRINT, url: str = URL, **fields: Any) -> Host:
+def host(key: str | None, fingerprint: str | None = FINGERPRINT, url: str = URL, **fields: Any) -> Host:  # noqa: ANN401
     said = {"url": url, "key": key, "fingerprint": fingerprint}
     mirrors = TypeAdapter(Mirrors).validate_python({"cuda": said})
     return TypeAdapter(Host).validate_python({"name": "h1", "mirrors": mirrors, **fields})
