@@ -45,13 +45,16 @@ def _from(lines: Sequence[Line], since: float) -> list[Line]:
 def _last(lines: tuple[Line, ...]) -> tuple[Line, ...]:
     """From where the last start begins. Servers that run side by side begin too, but those before them go on."""
     ends = {one.pid: at for at, one in enumerate(lines) if one.process}  # the last line of each process
-    begin, seen = 0, set[int | None]()
+    begin, seen, marks = 0, set[int | None](), set[tuple[int | None, str]]()
     for at, one in enumerate(lines):
         if one.ident.startswith("systemd"):
             over = UNIT_ENDS.search(one.text) and _goes_on(lines, at)
             begin = at if UNIT_BEGINS.search(one.text) else at + 1 if over else begin
-        elif one.pid is not None and BEGINS.search(one.text) and _are_over(seen - {one.pid}, ends, at):
-            begin, seen = at, set()
+        elif mark := BEGINS.search(one.text):
+            said = (one.pid, mark[0])  # once in the life of a process: a container's next one has the same number
+            if said in marks or (one.pid is not None and _are_over(seen - {one.pid}, ends, at)):
+                begin, seen, marks = at, set(), set()
+            marks.add(said)
         if one.process and one.pid is not None:
             seen.add(one.pid)
     return lines[begin:]

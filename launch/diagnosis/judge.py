@@ -19,7 +19,7 @@ from launch.diagnosis.capture import Capture, Kind, Source
 from launch.diagnosis.match import ORDER, matches
 from launch.diagnosis.roles import Serving, founds_of
 from launch.diagnosis.silence import Silent, silent_hosts
-from launch.diagnosis.table import Role
+from launch.diagnosis.table import Role, by_id
 from launch.diagnosis.told import Evidence, Found
 from launch.diagnosis.traces import errors
 from playbooks.check import KNOWN
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 Answer = Literal["known", "consequence", "unknown", "finding", "silence", "nothing"]
 Confidence = Literal["high", "medium", "low"]
 SHOWN_ERRORS = 8
+TOGETHER_S = 120.0
+"""Hosts that fail within this time fail of the same."""
 URGENT = frozenset({Priority.P0, Priority.P1})
 ANSWERS = frozenset({Role.CAUSE, Role.SYMPTOM})
 PHASES = (
@@ -90,21 +92,50 @@ def judge(capture: Capture) -> Judgement:
         if (source.name, line.number) not in matched and not serving.came_after(source, line)
     ]
     founds = founds_of(seen, unknown, sources, serving)
-    founds = [context.told(one, capture, sources) for one in founds]
+    founds = _without_general([context.told(one, capture, sources) for one in founds])
     silent = silent_hosts(capture, sources, founds)
     return _answer(capture, founds, unknown, silent)
 
 
-def _key(one: Found, *, timed: bool) -> tuple[object, ...]:
-    at = one.at if one.at is not None else float("inf")
-    phase = PHASES.index(one.phase) if one.phase in PHASES else len(PHASES)
-    return (ORDER.index(one.role), not one.by_kernel, at if timed else 0.0, phase, at, one.host, one.id)
+def _phase(one: Found) -> int:
+    return PHASES.index(one.phase) if one.phase in PHASES else len(PHASES)
+
+
+def _place(one: Found) -> tuple[object, ...]:
+    """Which text tells it, and when: within one, lines stand in their order."""
+    return one.role, one.by_kernel, one.at, one.host, one.evidence[0].file if one.evidence else ""
 
 
 def _ordered(founds: Sequence[Found]) -> list[Found]:
+    """By role, the kernel's word, time, phase where no clock decides, and line."""
     best = min((ORDER.index(one.role) for one in founds), default=0)
     timed = all(one.at is not None for one in founds if ORDER.index(one.role) == best)
-    return sorted(founds, key=lambda one: _key(one, timed=timed))
+    phases: dict[tuple[object, ...], int] = {}
+    for one in founds:
+        phases[_place(one)] = min(_phase(one), phases.get(_place(one), len(PHASES)))
+
+    def key(one: Found) -> tuple[object, ...]:
+        at = one.at if one.at is not None else float("inf")
+        number = one.evidence[0].line if one.evidence else 0
+        first = (ORDER.index(one.role), not one.by_kernel, at if timed else 0.0, phases[_place(one)], at)
+        return (*first, one.host, number, _phase(one), one.id)
+
+    return sorted(founds, key=key)
+
+
+def _without_general(founds: Sequence[Found]) -> list[Found]:
+    """What one host says of it in general is a consequence of what another says of it in particular."""
+    special = [(general, one) for one in founds if one.role in ANSWERS for general in by_id()[one.id].over]
+    return [
+        replace(one, role=Role.CONSEQUENCE)
+        if one.role in ANSWERS and any(name == one.id and _together(one, other) for name, other in special)
+        else one
+        for one in founds
+    ]
+
+
+def _together(one: Found, other: Found) -> bool:
+    return one.at is None or other.at is None or abs(one.at - other.at) <= TOGETHER_S
 
 
 def _answer(

@@ -20,9 +20,13 @@ LONGEST = 4000
 COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07|\x1b[()][A-Z0-9]")
 RAY = re.compile(r"\((?P<actor>[\w.:]+)(?: pid=(?P<pid>\d+))?(?:, ip=(?P<ip>[\d.]+))?\)\s+")
 VLLM = re.compile(r"\((?P<process>[A-Za-z][\w:.-]*)(?: pid=(?P<pid>\d+))?\) ?")
+PREFIXED = re.compile(r"[^(]{1,80}(?=\([A-Za-z][\w:.-]* pid=\d+\) (?:DEBUG|INFO|WARNING|ERROR|CRITICAL) \d\d-\d\d )")
 LEVEL = re.compile(r"(?P<level>DEBUG|INFO|WARNING|ERROR|CRITICAL)(?=[ :])[: ] *")
 PLACE = re.compile(r"\[(?P<place>[\w./-]+\.\w{1,4}:\d+)\] ?")
-JOURNAL = re.compile(r"(?P<host>[\w.-]+) (?P<ident>[\w@./:-]+?)(?:\[(?P<pid>\d+)\])?: ")
+JOURNAL = re.compile(
+    r"(?!(?:DEBUG|INFO|WARNING|ERROR|CRITICAL) )(?P<host>[\w.-]+) (?P<ident>[\w@./:-]+?)(?:\[(?P<pid>\d+)\])?: "
+)
+UNNAMED = re.compile(r"[^\w:.-]")
 CRI = re.compile(r" (?:stdout|stderr) [FP] ")
 OUTERMOST = re.compile(
     r"(?:[\w.-]+\s+\| |\[pod/[^\]]+\] |\[\d+,\d+\]<std(?:out|err)>:\s?|\[default\d+\]:\s?"
@@ -56,7 +60,7 @@ class Line:
 
 def read(text: str, when: Clock) -> tuple[Line, ...]:
     """All lines of a log, in their order. Progress bars are read to their last state."""
-    found = [_line(number, raw, when) for number, raw in _numbered(text)]
+    found = [_line(number, one, when) for number, raw in _numbered(text) for one in _out_of_json(raw)]
     first = next((one.at for one in found if one.at is not None), None)
     return tuple(_timed(found, first))
 
@@ -110,7 +114,7 @@ class _Reading:
 
 
 def _line(number: int, raw: str, when: Clock) -> Line:
-    reading = _Reading(_out_of_json(raw))
+    reading = _Reading(raw)
     reading.take(OUTERMOST)
     _outer(reading, when)
     _inner(reading, when)
@@ -119,34 +123,44 @@ def _line(number: int, raw: str, when: Clock) -> Line:
     return Line(number, reading.at, process, rank, reading.level, reading.rest, raw, reading.pid, reading.ident)
 
 
-def _out_of_json(raw: str) -> str:
-    """A line of docker's json-file, of journald's JSON or of a logger that writes JSON, as text with its time."""
+def _out_of_json(raw: str) -> tuple[str, ...]:
+    """A line of docker's json-file, of journald's JSON or of a logger that writes JSON, as lines with its time."""
     if not raw.lstrip().startswith("{"):
-        return raw
+        return (raw,)
     try:
         told = json.loads(raw)
     except (ValueError, RecursionError):
-        return raw
+        return (raw,)
     if not isinstance(told, dict):
-        return raw
+        return (raw,)
     if isinstance(told.get("log"), str):
-        return f"{told.get('time', '')} {told['log'].rstrip()}".lstrip()
+        return _with_each(f"{told.get('time', '')} ".lstrip(), told["log"].rstrip())
     message = told.get("MESSAGE")
     if isinstance(message, list):
         message = bytes(one for one in message if isinstance(one, int) and 0 <= one < 256).decode(errors="replace")
     if not isinstance(message, str):
-        return _of_logger(told) or raw
+        return _of_logger(told) or (raw,)
     stamp = str(told.get("_SOURCE_REALTIME_TIMESTAMP") or told.get("__REALTIME_TIMESTAMP") or "")
     time = f"{int(stamp) / 1e6:.6f} " if stamp.isdecimal() and len(stamp) == 16 else ""
     ident = told.get("SYSLOG_IDENTIFIER") or told.get("_COMM") or "unknown"
-    return f"{time}{told.get('_HOSTNAME', 'host')} {ident}: {message}"
+    return _with_each(f"{time}{told.get('_HOSTNAME', 'host')} {ident}: ", message)
 
 
-def _of_logger(told: dict[str, object]) -> str:
-    message = next((one for name in ("message", "msg", "event") if isinstance(one := told.get(name), str)), "")
-    time = next((one for name in ("time", "timestamp", "asctime", "ts") if isinstance(one := told.get(name), str)), "")
-    level = next((one for name in ("levelname", "level", "severity") if isinstance(one := told.get(name), str)), "")
-    return f"{time} {level.upper()} {message}".strip() if message else ""
+def _with_each(head: str, text: str) -> tuple[str, ...]:
+    return tuple(f"{head}{one}" for one in COLOUR.sub("", text).splitlines() if one.strip()) or (head,)
+
+
+def _of_logger(told: dict[str, object]) -> tuple[str, ...]:
+    """Message and traceback in the engine's own form, each line with process, level and time."""
+
+    def first(*names: str) -> str:
+        return next((one for name in names if isinstance(one := told.get(name), str)), "")
+
+    message = "\n".join(filter(None, (first("message", "msg", "event"), first("exc_info", "exception", "traceback"))))
+    process, pid = first("processName", "process_name"), told.get("process", told.get("pid"))
+    who = f"({UNNAMED.sub('_', process)} pid={pid}) " if process and isinstance(pid, int) else ""
+    level, time = first("levelname", "level", "severity").upper(), first("time", "timestamp", "asctime", "ts")
+    return _with_each(f"{who}{level} {time} ".lstrip(), message) if message else ()
 
 
 def _outer(reading: _Reading, when: Clock) -> None:
@@ -165,7 +179,9 @@ def _outer(reading: _Reading, when: Clock) -> None:
 
 
 def _inner(reading: _Reading, when: Clock) -> None:
-    """What the engine itself wrote before its message."""
+    """What the engine itself wrote before its message, which VLLM_LOGGING_PREFIX may precede."""
+    if match := PREFIXED.match(reading.rest):
+        reading.rest = reading.rest[match.end() :]
     if (match := VLLM.match(reading.rest)) or (match := RAY.match(reading.rest)):
         named = match.groupdict()
         reading.rest = reading.rest[match.end() :]

@@ -126,6 +126,10 @@ def _one_a_line(found: Sequence[Match]) -> list[Match]:
 
 def _without_general(found: Sequence[Match]) -> Iterator[Match]:
     for one in found:
-        special = (other for other in found if one.failure.id in other.failure.over)
+        special = (other for other in found if _says_more(other.failure, one.failure))
         if not any(abs(other.line.number - one.line.number) <= REACH for other in special):
             yield one
+
+
+def _says_more(special: Failure, one: Failure) -> bool:
+    return one.id in special.over or (one.general and special.role is Role.CAUSE and not special.general)

@@ -222,12 +222,10 @@ def _near(files: Sequence[File]) -> float | None:
     for one in files:
         for line in one.text[:20_000].splitlines()[:80]:
             plain = COLOUR.sub("", line)
-            match = clock.ISO.search(plain)
+            match = clock.ISO.search(plain) or clock.SYSLOG.search(plain) or clock.SHORT.search(plain)
             at = Clock().moment(match) if match else None
-            if at is not None:
-                whole.append(at)
-            elif (match := clock.SHORT.search(plain) or clock.SYSLOG.search(plain)) and (at := Clock().moment(match)):
-                short.append(at)
+            if match and at is not None:
+                (whole if match.groupdict().get("y") else short).append(at)
     return min(whole, default=None) or min(short, default=None)
 
 
