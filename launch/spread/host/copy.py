@@ -25,6 +25,7 @@ class Copy:
 
     def __init__(self, index: int, path: str, size: int, sha256: str) -> None:
         self.index, self.path, self.size, self.sha256 = index, path, size, bytes.fromhex(sha256)
+        self._piece = PIECE
         self.pieces = -(-size // PIECE)
         self.sums: list[bytes] = []
         self.done = False
@@ -37,11 +38,11 @@ class Copy:
     @property
     def verified(self) -> int:
         """Bytes of it that are known to be right, from its beginning on."""
-        return min(len(self.sums) * PIECE, self.size)
+        return min(len(self.sums) * self._piece, self.size)
 
     def span(self, piece: int) -> tuple[int, int]:
         """Where a piece begins, and its length."""
-        return piece * PIECE, min(PIECE, self.size - piece * PIECE)
+        return piece * self._piece, min(self._piece, self.size - piece * self._piece)
 
     def sum_of(self, piece: int, wait_s: float) -> bytes | None:
         """The sum up to the end of `piece`, when it is known within `wait_s`."""

@@ -209,7 +209,7 @@ def test_unknown_gpus_are_not_guessed() -> None:
 
 
 def test_a_deploy_refuses_what_a_plan_shows_as_an_obstacle_and_else_decides_the_same() -> None:
-    for model, counts, name in (("kimi-k3.1-pro", [4, 4], GB300), ("glm-5", [4], GB200), ("minimax-m3", [8], MI355X)):
+    for model, counts, name in (("kimi-k3.1-pro", [4, 4], GB300), ("glm-5", [4], GB200)):
         gang = hosts(len(counts))
         seen = facts(gang, counts, name)
         shown = outline(OURS.find(model), Request(model), gang, seen)
