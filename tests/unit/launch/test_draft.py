@@ -61,6 +61,6 @@ def test_a_pinned_draft_is_downloaded_and_named_by_its_folder(tmp_path: Path) ->
     engine = one.engines["tray1"]
     assert [(d.path, d.size) for d in engine.downloads][-1] == (engine.program.draft_dir, 2_000_000_000)
     assert engine.steps[-1].id == "weights nvidia/gpt-oss-120b-Eagle3-v3"
-    assert engine.program.draft_dir.endswith(COMMIT)
+    assert str(engine.program.draft_dir).endswith(COMMIT)
     argv = one.decision.commands[0].argv
     assert json.loads(argv[argv.index("--speculative-config") + 1])["model"] == engine.program.draft_dir
