@@ -18,7 +18,7 @@ DISK = re.compile(r"(?m)^\S+\s+(\d{1,18})\s+(\d{1,18})\s+(\d{1,18})\s+\d{1,3}%\s
 LISTED = re.compile(r"(?m)^-\S+\s+\d+\s+(\d+)\s+\d+\s+(\d+)\s.*?(/dev/shm/\S+)$")
 DEVICE = re.compile(r"(?m)^(opens|denied) (/dev/\S+)$")
 OWNED = re.compile(r"(?m)^([a-z-][rwxsStT.+-]{9,11}) (\S+) (\S+) (\d{1,10}) (/dev/\S+)$")
-BOUND = re.compile(r"(?m)^numactl --cpunodebind=(\d{1,4})( --membind=\d{1,4})? true -> rc=(\d{1,3})$")
+BOUND = re.compile(r"(?m)^numactl --cpunodebind=(\d{1,4})( --membind=\d{1,4})? true -> rc=(\d{1,3})\s*$")
 VARIABLE = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)")
 
 

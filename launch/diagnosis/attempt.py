@@ -13,6 +13,9 @@ BEGINS = re.compile(r"non-default args: |vLLM (?:API )?server version ")
 UNIT_BEGINS = re.compile(r"Start(?:ed|ing) .*(?:bringup|vllm)|bringup-\S+\.service: Scheduled restart job")
 UNIT_ENDS = re.compile(r"Main process exited|Failed with result|Deactivated successfully|Stopped .*(?:bringup|vllm)")
 STOPPING = re.compile(r"\[shutdown\] .*(?:triggered|trigger received)")
+READY = re.compile(r"Application startup complete\.")
+SERVES = re.compile(r'Avg generation throughput: (?!0\.0 )|"POST /v1/\S+ HTTP/[\d.]+" 200')
+"""Tokens are made for somebody."""
 TOGETHER_S = 900.0
 """Hosts of one start begin within this time."""
 

@@ -10,12 +10,12 @@ from itertools import takewhile
 from types import MappingProxyType
 
 from launch.diagnosis import processes
+from launch.diagnosis.attempt import READY
 from launch.diagnosis.capture import Capture, Source
 from launch.diagnosis.table import Role
 from launch.diagnosis.told import Found
 
 Tell = Callable[[Found, Capture, Sequence[Source]], Found]
-READY = re.compile(r"Application startup complete\.")
 MEANINGS = MappingProxyType(
     {
         "48": "an error of two bits in its memory",

@@ -13,17 +13,21 @@ from typing import TYPE_CHECKING, Literal
 
 from launch.diagnosis.attempt import STOPPING
 from launch.diagnosis.capture import Capture, Kind, Source
+from launch.diagnosis.silence import is_headless, now
 from launch.phases import Phase, Progress, Role
 
 if TYPE_CHECKING:
     from launch.diagnosis.lines import Line
 
 State = Literal["healthy", "unhealthy", "starting", "stalled", "failed", "stopped", "not_ready", "unknown"]
+WAITING = ("num_requests_waiting", "num_requests_running")
 STALLED_S = 600.0
 """A phase that printed nothing for this long is told as stalled."""
-METRIC = re.compile(r"(?m)^vllm:(?P<name>\w+?)(?:_total)?(?:\{[^}]*\})? (?P<value>[\d.eE+-]+)\s*$")
-PROBE = re.compile(
-    r"(?m)^\s*(?P<verb>GET|POST) (?P<path>\S+)[^\n]*?(?P<answer>\b[1-5]\d\d\b|timed? ?out|refused|reset)(?P<rest>.*)$",
+METRIC = re.compile(r"(?m)^vllm:(?P<name>\w+?)(?:_total)?(?:\{(?P<labels>[^}]*)\})? (?P<value>[\d.eE+-]+)\s*$")
+ENGINE = re.compile(r'\bengine="(\w+)"')
+PROBE = re.compile(r"(?m)^\s*(?:GET|POST) (?P<path>\S+)(?P<rest>.*)$")
+ANSWER = re.compile(
+    r"(?<![\w=.:/-])[2-5]\d\d\b(?! ?(?:m?s|tokens|bytes)\b)|timed? ?out|refused|reset|no (?:answer|reply|response)",
     re.IGNORECASE,
 )
 COMPLETION = re.compile(r"/v1/(?:chat/)?completions|/v1/messages|/v1/responses")
@@ -67,9 +71,11 @@ def _probed(host: str, capture: Capture) -> Health | None:
     completions = [answer for path, answer in answers if COMPLETION.search(path)]
     if any(one == "200" for one in completions):
         return Health(host, "healthy", reason="it completed a request")
-    stuck = tokens is not None and tokens.waits and not tokens.moved
-    if stuck or (completions and not (tokens and tokens.moved)):
-        what = "requests wait and no token comes" if stuck else f"a completion was answered by {completions[0]}"
+    stuck = tokens.stuck if tokens else ()
+    listens = any(answer != "refused" for _, answer in answers)
+    if stuck or (completions and listens and not (tokens and tokens.moved)):
+        which = f" from engine {', '.join(stuck)}" if any(stuck) else ""
+        what = f"requests wait and no token comes{which}" if stuck else f"a completion was answered by {completions[0]}"
         kind = "hung" if stuck else _kind_of(completions[0])
         return Health(host, "unhealthy", kind, reason=what, action="capture, then restart the group")
     if tokens is not None and tokens.moved:
@@ -79,6 +85,8 @@ def _probed(host: str, capture: Capture) -> Health | None:
 
 
 def _kind_of(answer: str) -> str:
+    if answer in {"refused", "reset"}:
+        return "refused"
     return "hung" if not answer.isdecimal() else "engine-dead" if answer >= "500" else "refused"
 
 
@@ -94,8 +102,11 @@ def _without_completion(host: str, capture: Capture, answers: Sequence[str]) -> 
 
 @dataclass(frozen=True, slots=True)
 class _Tokens:
+    """Whether any engine made tokens, whether requests wait, and the engines where they do and none is made."""
+
     moved: bool
     waits: bool
+    stuck: tuple[str, ...]
 
 
 def _answers(host: str, capture: Capture) -> Iterator[tuple[str, str]]:
@@ -103,8 +114,9 @@ def _answers(host: str, capture: Capture) -> Iterator[tuple[str, str]]:
     own = [*capture.texts(host, "probe*", "canary*", "completion*")]
     for text in (*own, *_of_others(host, capture)):
         for match in PROBE.finditer(text):
-            if "via:" not in match["rest"].lower() and "proxy" not in match["rest"].lower():
-                yield match["path"], match["answer"].lower()
+            answer = ANSWER.search(re.split(r"[-=]>", match["rest"])[-1])
+            if answer and not re.search(r"via:|proxy", match["rest"], re.IGNORECASE):
+                yield match["path"], answer[0].lower()
 
 
 def _of_others(host: str, capture: Capture) -> Iterator[str]:
@@ -122,12 +134,17 @@ def _local_is_well(host: str, capture: Capture) -> bool:
 
 def _moved(capture: Capture, host: str) -> _Tokens | None:
     """Whether tokens were made between two readings of the counters; None without two."""
-    pages = [_sums(text) for _, text in sorted(_pages(capture, host))]
+    pages = [_by_engine(text) for _, text in sorted(_pages(capture, host))]
     if len(pages) < 2:
         return None
     first, last = pages[0], pages[-1]
-    waits = last.get("num_requests_waiting", 0.0) + last.get("num_requests_running", 0.0) > 0
-    return _Tokens(last.get("generation_tokens", 0.0) > first.get("generation_tokens", 0.0), waits)
+    moved = {engine for engine, own in last.items() if _made(own) > _made(first.get(engine, {}))}
+    waits = [engine for engine, own in last.items() if any(own.get(name, 0.0) > 0 for name in WAITING)]
+    return _Tokens(bool(moved), bool(waits), tuple(one for one in waits if one not in moved))
+
+
+def _made(own: Mapping[str, float]) -> float:
+    return own.get("generation_tokens", 0.0)
 
 
 def _pages(capture: Capture, host: str) -> Iterator[tuple[int, str]]:
@@ -139,11 +156,13 @@ def _pages(capture: Capture, host: str) -> Iterator[tuple[int, str]]:
             yield int(number[1]) if number else 0, text
 
 
-def _sums(text: str) -> Mapping[str, float]:
-    """The counters, summed over engines."""
-    found: dict[str, float] = {}
+def _by_engine(text: str) -> Mapping[str, Mapping[str, float]]:
+    """The counters of each engine, summed over what else tells them apart."""
+    found: dict[str, dict[str, float]] = {}
     for match in METRIC.finditer(text):
-        found[match["name"]] = found.get(match["name"], 0.0) + float(match["value"])
+        engine = ENGINE.search(match["labels"] or "")
+        own = found.setdefault(engine[1] if engine else "", {})
+        own[match["name"]] = own.get(match["name"], 0.0) + float(match["value"])
     return found
 
 
@@ -158,7 +177,7 @@ def _by_log(host: str, capture: Capture, sources: Sequence[Source]) -> Health:
     lines = [line for one in sources if one.host == host and one.kind is Kind.LOG for line in one.lines]
     if not lines:
         return Health(host, "unknown", reason="no log and no answer of it is there")
-    progress = Progress(Role.HEADLESS if any("headless mode" in one.text for one in lines) else Role.SERVING)
+    progress = Progress(Role.HEADLESS if is_headless(lines) else Role.SERVING)
     for one in lines:
         head = f"({one.process} pid={one.pid or 0}) " if one.process else ""
         progress.feed(
@@ -170,12 +189,12 @@ def _by_log(host: str, capture: Capture, sources: Sequence[Source]) -> Health:
         return Health(host, "failed", phase=str(progress.phase), reason=progress.error or "it failed")
     if progress.phase is Phase.READY:
         return Health(host, "unknown", "not-proven", str(progress.phase), "its log says ready; nothing proves it")
-    return _on_the_way(host, capture, lines, progress.sentence)
+    return _on_the_way(host, lines, progress.sentence, now(capture, sources))
 
 
-def _on_the_way(host: str, capture: Capture, lines: Sequence[Line], sentence: str) -> Health:
+def _on_the_way(host: str, lines: Sequence[Line], sentence: str, when: float | None) -> Health:
     last = lines[-1].at
-    silent = capture.at - last if capture.at is not None and last is not None else 0.0
+    silent = when - last if when is not None and last is not None else 0.0
     if silent > STALLED_S:
         return Health(host, "stalled", "silent", sentence, f"no line for {silent:.0f} s", "capture, then decide")
     return Health(host, "starting", phase=sentence, reason="its log moves", action="wait")

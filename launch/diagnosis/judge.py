@@ -89,7 +89,9 @@ def judge(capture: Capture) -> Judgement:
     unknown = [
         (source, line)
         for source, line in told
-        if (source.name, line.number) not in matched and not serving.came_after(source, line)
+        if (source.name, line.number) not in matched
+        and not serving.came_after(source, line)
+        and not serving.failed_a_request(source, line)
     ]
     founds = founds_of(seen, unknown, sources, serving)
     founds = _without_general([context.told(one, capture, sources) for one in founds])

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from launch.diagnosis.attempt import BEGINS
+from launch.diagnosis.attempt import BEGINS, READY, SERVES
 from launch.diagnosis.capture import Kind, Source
 from launch.diagnosis.table import Role
 from launch.diagnosis.told import Found, found_of
@@ -16,7 +15,6 @@ if TYPE_CHECKING:
     from launch.diagnosis.lines import Line
     from launch.diagnosis.match import Match
 
-READY = re.compile(r"Application startup complete\.")
 STARTING = frozenset({Role.CAUSE, Role.SYMPTOM, Role.CONSEQUENCE, Role.WRAPPER})
 MARKED_WITHIN = 50
 """Lines at the beginning of a log among which a start says that it is one: the log is whole."""
@@ -31,12 +29,13 @@ class Serving:
     """When ranks were ready: what they complained of before, they have overcome.
 
     `lines`: of each text with one server, where it says so. `at`: when the last of all hosts did. `until`: the last
-    moment of each host's log.
+    moment of each host's log. `made`: the last line of each text that tells of tokens.
     """
 
     lines: Mapping[str, int]
     at: float | None
     until: Mapping[str, float]
+    made: Mapping[str, int]
 
     @classmethod
     def of(cls, sources: Sequence[Source]) -> Serving:
@@ -45,9 +44,14 @@ class Serving:
         alone = {one.name for one in logs if len({line.pid for line in one.lines if BEGINS.search(line.text)}) < 2}
         times = [line.at for line in ready.values() if line.at is not None]
         until = {one.host: line.at for one in logs for line in one.lines[-1:] if line.at is not None}
-        return cls(
-            {name: line.number for name, line in ready.items() if name in alone}, max(times, default=None), until
-        )
+        made = {one.name: line.number for one in logs for line in one.lines if SERVES.search(line.text)}
+        own = {name: line.number for name, line in ready.items() if name in alone}
+        return cls(own, max(times, default=None), until, made)
+
+    def failed_a_request(self, source: Source, line: Line) -> bool:
+        """Whether it is of a server's process that served others afterwards: an engine that fails does not."""
+        of_server = not line.process or line.process.lower().startswith("apiserver")
+        return of_server and line.number < self.made.get(source.name, 0)
 
     def came_after(self, source: Source, line: Line) -> bool:
         """Whether the rank of this line served afterwards."""
@@ -75,6 +79,8 @@ def founds_of(
     grouped: dict[tuple[str, str, Role], list[Match]] = {}
     for one in seen:
         role = _kernel_role(one, began, broke, marked=marked) if one.failure.kernel else _device_role(one, ended)
+        if role in {Role.CONSEQUENCE, Role.WRAPPER} and serving.failed_a_request(one.source, one.line):
+            continue
         role = Role.NOTICE if role in STARTING and serving.came_after(one.source, one.line) else role
         grouped.setdefault((one.failure.id, one.source.host or _host_in(one), role), []).append(one)
     return [found_of(host, role, group) for (_, host, role), group in grouped.items()]

@@ -38,8 +38,9 @@ class Failure(BaseModel):
     `quiet`: it may stand in a line of level INFO. `last`: only as the last thing that a log says. `kernel`: by the
     kernel's own word, which beats any traceback of the same minute; `lasting`: also when it came before the start.
     `device`: an error of a device, which is a consequence behind the end of a peer. `over`: more general failures that
-    match the same lines; `general`: any cause near by says more. `says` is one sentence with `{host}` and named groups; a part in brackets is left out when a
-    group of it has nothing. In `look` and `fix`, HOST, HOSTS, OTHERS (hosts), NAME and MODEL stand for the real ones.
+    match the same lines; `general`: any cause near by says more. `says` is one sentence with `{host}` and named groups;
+    a part in brackets is left out when a group of it has nothing. In `look` and `fix`, HOST, HOSTS, OTHERS (hosts),
+    NAME and MODEL stand for the real ones.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", ignored_types=(cached_property,))
