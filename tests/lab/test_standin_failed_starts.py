@@ -14,6 +14,7 @@ import pytest
 
 from launch.standin.failures import FAILURES, Phase, Then
 from launch.standin.make_env import build
+from launch.standin.messages import told
 from tests.lab.standin_gang import DENSE, HTTP_PORT, MOE, RPC_PORT, Gang, all_ready, model_folder, within
 
 ENGINE_FAILURES = Path(__file__).resolve().parents[2] / "../shared/vllm/engine-failures.json"
@@ -269,8 +270,9 @@ AT_START = sorted(
 
 
 @pytest.mark.parametrize("name", AT_START)
-def test_every_failure_at_start_says_its_text_and_exits_1(gang: Gang, dense: Path, name: str) -> None:
-    head = gang.serve(0, dense, BRINGUP_STANDIN_FAIL=name, BRINGUP_STANDIN_SPEED="20")
+def test_every_failure_at_start_says_its_text_and_exits_1(gang: Gang, dense: Path, moe: Path, name: str) -> None:
+    only_of_experts = FAILURES[name].phase is Phase.AUTOTUNE
+    head = gang.serve(0, moe if only_of_experts else dense, BRINGUP_STANDIN_FAIL=name, BRINGUP_STANDIN_SPEED="20")
     assert head.ended() == 1
     assert FAILURES[name].text.partition("{")[0] in head.text()
     assert head.processes() == {}
@@ -280,7 +282,10 @@ def test_injected_texts_are_those_of_the_table_of_engine_failures() -> None:
     if not ENGINE_FAILURES.is_file():
         pytest.skip("the table of engine failures is not beside this checkout")
     patterns = [re.compile(entry["pattern"]) for entry in json.loads(ENGINE_FAILURES.read_text())]
+    theirs = {name for name, *_ in told()}  # those are held by the table of `diagnose`, which knows more
     for name, failure in FAILURES.items():
+        if name in theirs:
+            continue
         text = failure.text.replace("{argument}", failure.argument or "0").replace("{rank}", "0")
         assert not text or any(pattern.search(text) for pattern in patterns), name
 
