@@ -9,9 +9,10 @@ from dataclasses import replace
 from itertools import takewhile
 from types import MappingProxyType
 
-from launch.diagnosis import processes
+from launch.diagnosis import processes, quotes
 from launch.diagnosis.attempt import READY
-from launch.diagnosis.capture import Capture, Source
+from launch.diagnosis.capture import Capture, Kind, Source
+from launch.diagnosis.silence import is_headless
 from launch.diagnosis.table import Role
 from launch.diagnosis.told import Found
 
@@ -36,7 +37,7 @@ MEANINGS = MappingProxyType(
 def told(found: Found, capture: Capture, sources: Sequence[Source]) -> Found:
     """`found` with what the capture adds to it."""
     tell = TELLS.get(found.id)
-    return tell(found, capture, sources) if tell else found
+    return _with(tell(found, capture, sources) if tell else found, *quotes.beside(found, capture))
 
 
 def _with(found: Found, *details: str) -> Found:
@@ -74,6 +75,30 @@ def _address(found: Found, capture: Capture, _: Sequence[Source]) -> Found:
     if owner and owner != found.host:
         return _with(found, f"{address} belongs to {owner}, not to {found.host}")
     return found
+
+
+def _printed(found: Found, _: Capture, __: Sequence[Source]) -> Found:
+    """A program of the protocol took the first four letters of what was printed for a length."""
+    length = int(found.groups.get("length", 0))
+    text = length.to_bytes(4, "big").decode("ascii", errors="replace") if 0 < length < 1 << 32 else ""
+    return _with(found, f"the length {length} is the text {text!r}" if text.isprintable() and text else "")
+
+
+def _head(found: Found, _: Capture, sources: Sequence[Source]) -> Found:
+    """How far the host with the server was when this one gave up."""
+    logs = [one for one in sources if one.kind is Kind.LOG and one.lines and one.host != found.host]
+    heads = [
+        one for one in logs if any("APIServer" in line.process for line in one.lines) and not is_headless(one.lines)
+    ]
+    return _with(found, *[f"{one.host}'s last line: {one.lines[-1].raw.strip()[:200]}" for one in heads[:2]])
+
+
+def _missing(found: Found, capture: Capture, sources: Sequence[Source]) -> Found:
+    """The last line of each other host: one of them holds the ranks that never came."""
+    logs = {one.host: one.lines[-1] for one in sources if one.kind is Kind.LOG and one.lines and one.host != found.host}
+    told = [f"{host}'s last line: {line.raw.strip()[:200]}" for host, line in sorted(logs.items())]
+    silent = [host for host in capture.hosts if host not in {*logs, found.host}]
+    return _with(found, *told[:4], f"no log of {', '.join(silent)}" if silent else "")
 
 
 def _lock(found: Found, capture: Capture, _: Sequence[Source]) -> Found:
@@ -173,6 +198,9 @@ TELLS: Mapping[str, Tell] = MappingProxyType(
         "F-EADDRINUSE": _port,
         "F-CANNOT-ASSIGN": _address,
         "F-AITER-LOCK": _lock,
+        "F-SFTP-NOISE": _printed,
+        "F-HEADLESS-JOIN": _head,
+        "F-CLIENTS-MISSING": _missing,
         "F-CUDA-INVALID-COLD": _cold,
         "F-SHM-BROADCAST": _waiting,
         "F-NET-SOCKET": _by_plan,

@@ -16,6 +16,7 @@ from inventory.errors import ExitCode
 from launch.diagnosis import context
 from launch.diagnosis.attempt import before_stop, of_last_attempt
 from launch.diagnosis.capture import Capture, Kind, Source
+from launch.diagnosis.checked import ASKED
 from launch.diagnosis.match import ORDER, matches
 from launch.diagnosis.roles import Serving, founds_of
 from launch.diagnosis.silence import Silent, silent_hosts
@@ -205,6 +206,7 @@ def _known(base: Judgement, first: Found, ordered: Sequence[Found], failing: Seq
         base,
         answer="known",
         confidence=confidence,
+        findings=tuple(sorted(failing, key=lambda one: one not in confirmed)),
         first=replace(first, confirmed_by=tuple(one.check for one in confirmed)),
         also=tuple(one for one in rest if one.role is Role.CAUSE),
         consequences=tuple(one for one in rest if one.role is not Role.CAUSE),
@@ -247,7 +249,8 @@ def _victim(base: Judgement, first: Found, ordered: Sequence[Found], capture: Ca
 
 
 def _decisive(failing: Sequence[Finding]) -> Finding | None:
-    urgent = [one for one in failing if one.check in KNOWN and KNOWN[one.check].PRIORITY in URGENT]
+    own = (one for one in failing if one.check in ASKED and one.check in KNOWN)  # what a plan lacks has ended nothing
+    urgent = [one for one in own if KNOWN[one.check].PRIORITY in URGENT]
     return min(urgent, key=lambda one: (KNOWN[one.check].PRIORITY, one.check, one.host), default=None)
 
 

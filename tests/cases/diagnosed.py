@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from launch.command import HostCommand
-from launch.diagnosis import checked, show
+from launch.diagnosis import show
 from launch.diagnosis.attempt import of_last_attempt
 from launch.diagnosis.capture import Capture
 from launch.diagnosis.health import Health, healths
@@ -29,8 +29,7 @@ def judge(case: Case, expected: Expected) -> Iterator[str]:
         yield from _effective(case, expected)
         return
     silent = {host: str(error) for host, error in case.errors().items()}
-    found = tuple(one for one in run_checks(case.facts(), case.needs()) if one.check in checked.ASKED)
-    capture = replace(load(case.folder), findings=found, unanswered=silent)
+    capture = replace(load(case.folder), findings=run_checks(case.facts(), case.needs()), unanswered=silent)
     judged = decide(capture)
     if "diagnosis" in expected:
         yield from _diagnosis(capture, judged, expected)
