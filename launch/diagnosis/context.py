@@ -17,6 +17,7 @@ from launch.diagnosis.table import Role
 from launch.diagnosis.told import Found
 
 Tell = Callable[[Found, Capture, Sequence[Source]], Found]
+PORT = re.compile(r"(?:\bport:? |', |tcp://\S+:|\]:)(\d{2,5})\b")
 MEANINGS = MappingProxyType(
     {
         "48": "an error of two bits in its memory",
@@ -63,7 +64,7 @@ def _leftovers(found: Found, capture: Capture, _: Sequence[Source]) -> Found:
 def _port(found: Found, capture: Capture, sources: Sequence[Source]) -> Found:
     address = found.groups.get("addr", "")
     port = address.rpartition(":")[2] or next(
-        (match[1] for one in found.evidence if (match := re.search(r"(?:port|:|, )\s?(\d{2,5})\b", one.text))), ""
+        (match[1] for one in found.evidence if (match := PORT.search(one.text))), ""
     )
     holder = processes.listener(capture, found.host, port) if port else ""
     return _leftovers(_with(found, f"port {port} is held by {holder}" if holder else ""), capture, sources)

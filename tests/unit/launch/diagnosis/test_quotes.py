@@ -70,3 +70,26 @@ def test_a_hanging_disk_is_not_the_driver(task: str, answer: str) -> None:
 
 def test_every_quote_is_of_a_known_failure() -> None:
     assert QUOTES.keys() <= by_id().keys()
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        "[Errno 98] error while attempting to bind on address ('0.0.0.0', 8011): address already in use",
+        "The server socket has failed to listen on any local network address. port: 8011, code: -98, name: EADDRINUSE",
+        "zmq.error.ZMQError: Address already in use (addr='tcp://10.0.0.1:8011')",
+        "zmq.error.ZMQError: Address already in use (addr='tcp://[fd00::1]:8011')",
+    ],
+)
+def test_who_holds_the_port_is_told(error: str) -> None:
+    ss = 'LISTEN 0 9 0.0.0.0:8000 0.0.0.0:* users:(("other",pid=1,fd=3))\n'
+    ss += 'LISTEN 0 9 0.0.0.0:8011 0.0.0.0:* users:(("uvicorn",pid=777,fd=3))\n'
+    found = judged({"tray1.log": begins("10:00:00") + line("10:00:11", error), "tray1/ss_-ltnp.txt": ss}).first
+    assert found is not None
+    assert found.details[0] == "port 8011 is held by uvicorn (pid 777)"
+
+
+def test_docker_tells_who_was_killed_for_memory() -> None:
+    state = '[{"State": {"Status": "exited", "ExitCode": 137, "OOMKilled": true}}]\n'
+    assert judged({"tray1/docker_inspect.json": state}).id == "F-HOST-OOM"
+    assert judged({"tray1/docker_inspect.json": state.replace("true", "false")}).answer == "nothing"
