@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
@@ -22,7 +22,7 @@ CRASH = re.compile(
     r"Fatal Python error: |terminate called after throwing|!!!!!!! Segfault encountered|Segmentation fault"
 )
 TRACEBACK = re.compile(r"Traceback \(most recent call last\):")
-EXCEPTION = re.compile(r"[A-Za-z_][\w.]*(?:: .*)?$")
+EXCEPTION = re.compile(r"[A-Za-z_][\w.]*(?:\(\w+\))?(?:: .*)?$")
 NAME = re.compile(r"(?:[\w.]+\.)?(?P<rest>\w+: .*|\w+$)", re.DOTALL)
 STOPPING = re.compile(r"\[shutdown\] .*(?:triggered|trigger received)")
 ENDED = re.compile(
@@ -116,7 +116,9 @@ class FirstCause:
 def errors(lines: Sequence[Line]) -> Iterator[Line]:
     """The lines that tell an error of their own: exceptions, crashes, refused options, single lines of level ERROR."""
     open_in: dict[str, bool] = {}
+    last: dict[str, Line] = {}
     for at, one in enumerate(lines):
+        last[one.process] = one
         if TRACEBACK.match(one.text):
             open_in[one.process] = one.level not in TAKEN_LIGHTLY
         elif one.process in open_in:
@@ -124,6 +126,13 @@ def errors(lines: Sequence[Line]) -> Iterator[Line]:
                 yield one
         elif _tells(one, lines, at) and not _is_consequence(one):
             yield one
+    yield from (one for one in last.values() if _breaks_off(one, open_in))
+
+
+def _breaks_off(one: Line, open_in: Mapping[str, bool]) -> bool:
+    """Whether a process has its last word in the middle of an error: the log is cut, or it was killed."""
+    inside = open_in.get(one.process, False) and (one.text[:1].isspace() or TRACEBACK.match(one.text) is not None)
+    return inside or (one.level in {"ERROR", "CRITICAL"} and FATAL.match(one.text) is not None)
 
 
 def _is_consequence(one: Line) -> bool:

@@ -137,3 +137,17 @@ def test_who_scans_a_host_is_not_the_answer() -> None:
     journal = "Nov 29 10:00:01 tray1 sshd[1]: error: kex_exchange_identification: Connection closed by remote host\n"
     text = "".join(f"Nov 29 10:02:00 tray1 docker[9]: {one}\n" for one in traceback("10:02:00", OOM).splitlines())
     assert answer({"tray1/journal.txt": journal + text})[0] == "F-CUDA-OOM"
+
+
+@pytest.mark.parametrize("lines", [1, 2, 3, 4])
+def test_a_log_that_breaks_off_in_an_error_tells_of_one(lines: int) -> None:
+    text = begins("10:00:00") + "".join(traceback("10:02:00", "KeyError: 'x'").splitlines(keepends=True)[:lines])
+    found = judged({"tray1.log": text})
+    assert (found.answer, len(found.errors)) == ("unknown", 1)
+    assert judged({"tray1.log": text, "tray2.log": traceback("10:02:00", OOM)}).id == "F-CUDA-OOM"
+
+
+def test_an_exception_of_ray_is_the_end_of_its_traceback() -> None:
+    error = "ray.exceptions.RayTaskError(KeyError): ray::Worker.execute() (pid=9, ip=10.0.0.2)"
+    found = judged({"tray1.log": begins("10:00:00") + traceback("10:02:00", error)})
+    assert [one.text.endswith("ip=10.0.0.2)") for one in found.errors] == [True]
