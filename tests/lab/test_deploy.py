@@ -205,8 +205,10 @@ def test_a_host_that_loses_its_power_is_named_and_the_others_are_stopped(make_tr
         faults.power_off("tray2", lab=lab.name)
         _, said = process.communicate(timeout=120)
     assert process.returncode == 3, said
-    for words in ("tray1: stopped", "tray2: the connection was lost", "invoke stop --hosts tray2 --name"):
+    for words in ("tray1: stopped", "invoke stop --hosts tray2 --name"):
         assert words in said, said
+    # It depends on the moment whether a login was open, or the next one found nobody.
+    assert "tray2: the connection was lost" in said or "tray2: no answer to the login" in said, said
 
 
 def test_a_follower_that_never_joins_stops_the_group_and_is_named(make_trays: MakeTrays) -> None:
