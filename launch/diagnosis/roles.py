@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -15,6 +16,10 @@ if TYPE_CHECKING:
     from launch.diagnosis.lines import Line
     from launch.diagnosis.match import Match
 
+MOVES = re.compile(
+    r"Starting to load model |Loading weights took|Model loading took|torch\.compile took|KV cache size: |"
+    r"Graph capturing finished|init engine \("
+)
 STARTING = frozenset({Role.CAUSE, Role.SYMPTOM, Role.CONSEQUENCE, Role.WRAPPER})
 MARKED_WITHIN = 50
 """Lines at the beginning of a log among which a start says that it is one: the log is whole."""
@@ -29,13 +34,14 @@ class Serving:
     """When ranks were ready: what they complained of before, they have overcome.
 
     `lines`: of each text with one server, where it says so. `at`: when the last of all hosts did. `until`: the last
-    moment of each host's log. `made`: the last line of each text that tells of tokens.
+    moment of each host's log. `made`: the last line of each text that tells of tokens; `moved`: of progress.
     """
 
     lines: Mapping[str, int]
     at: float | None
     until: Mapping[str, float]
     made: Mapping[str, int]
+    moved: Mapping[str, int]
 
     @classmethod
     def of(cls, sources: Sequence[Source]) -> Serving:
@@ -45,8 +51,13 @@ class Serving:
         times = [line.at for line in ready.values() if line.at is not None]
         until = {one.host: line.at for one in logs for line in one.lines[-1:] if line.at is not None}
         made = {one.name: line.number for one in logs for line in one.lines if SERVES.search(line.text)}
+        moved = {one.name: line.number for one in logs for line in one.lines if MOVES.search(line.text)}
         own = {name: line.number for name, line in ready.items() if name in alone}
-        return cls(own, max(times, default=None), until, made)
+        return cls(own, max(times, default=None), until, made, moved)
+
+    def was_a_warning(self, source: Source, line: Line) -> bool:
+        """Whether the engine took it lightly and its start went on: a second try, a package that it can do without."""
+        return line.level == "WARNING" and line.number < self.moved.get(source.name, 0)
 
     def failed_a_request(self, source: Source, line: Line) -> bool:
         """Whether it is of a server's process that served others afterwards: an engine that fails does not."""
@@ -81,7 +92,8 @@ def founds_of(
         role = _kernel_role(one, began, broke, marked=marked) if one.failure.kernel else _device_role(one, ended)
         if role in {Role.CONSEQUENCE, Role.WRAPPER} and serving.failed_a_request(one.source, one.line):
             continue
-        role = Role.NOTICE if role in STARTING and serving.came_after(one.source, one.line) else role
+        past = serving.came_after(one.source, one.line) or serving.was_a_warning(one.source, one.line)
+        role = Role.NOTICE if role in STARTING and past else role
         grouped.setdefault((one.failure.id, one.source.host or _host_in(one), role), []).append(one)
     return [found_of(host, role, group) for (_, host, role), group in grouped.items()]
 

@@ -71,7 +71,8 @@ def _systemd(files: Files, so_far: HostFacts) -> Mapping[str, Any]:
 
 def _dropped(files: Files, _: HostFacts) -> Mapping[str, Any]:
     """What each login said; only those that the server dropped before they began count."""
-    dropped = sum(failure_kind(line) == "banner" for line in files.shared["events.txt"].splitlines())
+    events = "\n".join(own["events.txt"] for own in (files.shared, files.own) if "events.txt" in own)
+    dropped = sum(failure_kind(line) == "banner" for line in events.splitlines())
     return {"way": Way("", "", "", None, dropped_logins=dropped)}
 
 

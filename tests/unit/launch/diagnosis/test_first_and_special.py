@@ -151,3 +151,17 @@ def test_an_exception_of_ray_is_the_end_of_its_traceback() -> None:
     error = "ray.exceptions.RayTaskError(KeyError): ray::Worker.execute() (pid=9, ip=10.0.0.2)"
     found = judged({"tray1.log": begins("10:00:00") + traceback("10:02:00", error)})
     assert [one.text.endswith("ip=10.0.0.2)") for one in found.errors] == [True]
+
+
+@pytest.mark.parametrize(
+    "warned", ["429 Client Error: Too Many Requests, retrying", "Ignore import error: undefined symbol: _ZN3c10"]
+)
+def test_a_warning_that_the_start_went_past_is_not_its_cause(warned: str) -> None:
+    text = begins("10:00:00") + line("10:00:10", warned, process="Worker_TP0", level="WARNING")
+    loads = line("10:03:00", "Loading weights took 70.5 seconds", process="Worker_TP0", level="INFO")
+    wrong = traceback("10:04:00", "KeyError: 'x'")
+    assert judged({"tray1.log": text + loads + wrong}).answer == "unknown"
+    assert judged({"tray1.log": text + wrong}).answer == "known"
+    lightly = judged({"tray1.log": text + loads}).first
+    assert lightly is not None
+    assert lightly.severity == "info"
