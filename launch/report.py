@@ -209,6 +209,15 @@ def print_lines(lines: Iterable[str]) -> None:
     sys.stdout.writelines(f"{with_inventory(line)}\n" for line in lines)
 
 
+def _plain(value: object) -> object:
+    """What a host said instead of an answer, as data: it stands beside the answers of the others."""
+    from inventory.errors import BringupError
+
+    if isinstance(value, BringupError):
+        return {key: getattr(value, key) for key in ("id", "message", "observed", "required", "next_command", "host")}
+    raise TypeError(f"{type(value).__name__} is no data")
+
+
 def print_json(kind: str, data: object, *, hide: Iterable[str] = (), line: bool = False) -> None:
     """Print `data` as one JSON document on stdout; `kind` and `format_version` say what it is.
 
@@ -217,7 +226,7 @@ def print_json(kind: str, data: object, *, hide: Iterable[str] = (), line: bool 
     """
     from pydantic_core import to_jsonable_python
 
-    document = {"format_version": FORMAT_VERSION, "kind": kind, "data": to_jsonable_python(data)}
+    document = {"format_version": FORMAT_VERSION, "kind": kind, "data": to_jsonable_python(data, fallback=_plain)}
     text = json.dumps(document, indent=None if line else 2, ensure_ascii=False)
     text = with_inventory(text, in_json=True)
     for secret in hide:

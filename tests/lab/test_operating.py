@@ -107,7 +107,7 @@ def test_a_process_that_is_missing_is_seen_though_completions_come(lab: Lab, typ
     on(lab, "tray1", "pkill -9 -x VLLM::DPCoordin; sleep 0.3")
     down = status(typed)
     assert down.code == 6
-    assert down.data["states"]["tray1"] == "partial"
+    assert down.data["states"]["tray1"] in {"partial", "dead"}, "the others end by themselves, a moment later"
     assert down.data["next_step"]["command"].startswith("invoke restart")
 
 
@@ -146,11 +146,11 @@ def test_a_frozen_host_is_unknown_in_time_and_logs_of_the_other_come(lab: Lab, t
 
 
 def test_no_secret_is_left_and_stop_proves_that_nothing_runs(lab: Lab, typed: Typing, said: list[str]) -> None:
-    found = on(lab, "tray1", f"grep -rlF {PLANTED} /var/lib/bringup /tmp /run /etc 2>/dev/null").stdout.split()
+    found = on(lab, "tray1", f"grep -rlF -e {PLANTED} /var/lib/bringup /tmp /run /etc 2>/dev/null").stdout.split()
     assert {path.rpartition("/")[2] for path in found} == {"api-key"}
     assert all(on(lab, "tray1", f"stat -c %a {path}").stdout.strip() == "600" for path in found)
     key = on(lab, "tray1", f"cat {FOLDER}/*/guard.key").stdout.split()[0]
-    holding = on(lab, "tray1", f"grep -rlF {key} /var/lib/bringup /tmp /run 2>/dev/null").stdout.split()
+    holding = on(lab, "tray1", f"grep -rlF -e {key} /var/lib/bringup /tmp /run 2>/dev/null").stdout.split()
     assert {path.rpartition("/")[2] for path in holding} == {"guard.key"}
     words = on(lab, "tray1", "cat /proc/[0-9]*/cmdline | tr '\\0' ' '").stdout
     assert PLANTED not in words

@@ -101,7 +101,7 @@ def test_the_real_vllm_over_two_hosts(lab: Lab) -> None:
 
     second = invoke(*DEPLOY, "--timeout", READY_S, "--set", "max-num-seqs=4", inventory=lab.inventory, timeout_s=900)
     assert second.code == 0, second
-    killed = on(lab, "tray1", "pkill -9 -f DPCoordinator; sleep 1; pgrep -fc EngineCore")
+    killed = on(lab, "tray1", "pkill -9 -f '[D]PCoordinator'; sleep 1; pgrep -fc '[E]ngineCore'")
     assert int(killed.stdout) >= 1, "only the coordinator is gone"
     assert health(lab) == "200"
     assert "tray1 partial" in down_within(lab, DOWN_S)
