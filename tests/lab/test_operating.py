@@ -149,7 +149,7 @@ def test_no_secret_is_left_and_stop_proves_that_nothing_runs(lab: Lab, typed: Ty
     found = on(lab, "tray1", f"grep -rlF -e {PLANTED} /var/lib/bringup /tmp /run /etc 2>/dev/null").stdout.split()
     assert {path.rpartition("/")[2] for path in found} == {"api-key"}
     assert all(on(lab, "tray1", f"stat -c %a {path}").stdout.strip() == "600" for path in found)
-    key = on(lab, "tray1", f"cat {FOLDER}/*/guard.key").stdout.split()[0]
+    key = on(lab, "tray1", f"for file in {FOLDER}/*/guard.key; do cat $file; echo; done").stdout.split()[0]
     holding = on(lab, "tray1", f"grep -rlF -e {key} /var/lib/bringup /tmp /run 2>/dev/null").stdout.split()
     assert {path.rpartition("/")[2] for path in holding} == {"guard.key"}
     words = on(lab, "tray1", "cat /proc/[0-9]*/cmdline | tr '\\0' ' '").stdout
