@@ -28,6 +28,7 @@ from launch.pruning import prune
 from launch.reattach import jobs_finished
 from launch.running.change import Change as Changing
 from launch.running.change import recorded
+from launch.running.history import SERVING, entry_of, keep_served
 from launch.running.return_to import offer_or_restore
 from launch.supervise import read_state
 from launch.survey import survey
@@ -187,6 +188,9 @@ def _start_and_prove(prepared: Prepared, fleet: Fleet, report: Report, start: Ca
         with recorded(fleet, gang.name, gang.hosts, owner, change, report) if started else nullcontext():
             ready, answers = _started(prepared, fleet, report, start, started=started)
             change.ready = ready
+        if not started:
+            served = entry_of(owner, owner.since, "deploy", gang.generation, SERVING, note="it ran already")
+            keep_served(fleet, gang.name, gang.hosts, served)
     except BringupError:
         if started:
             restore = asked.rollback_on_failure

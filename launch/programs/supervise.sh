@@ -306,6 +306,12 @@ keep_history() {
     [ "$(wc -l <"$kh_file")" -le 400 ] || { tail -n 200 "$kh_file" >"$kh_file.new" && mv -f "$kh_file.new" "$kh_file"; }
 }
 
+# keep_served NAME GENERATION JSON: the same, unless it is known already that this generation has served here.
+keep_served() {
+    grep -q -e "\"generation\": \"$2\", \"outcome\": \"serving\"" "$state_dir/deployments/$1/history" 2>/dev/null ||
+        keep_history "$1" "$3"
+}
+
 # tell_history NAME: the last lines of its history, then a line with the ground of now in the same form.
 tell_history() {
     tail -n 200 "$state_dir/deployments/$1/history" 2>/dev/null

@@ -109,6 +109,20 @@ def keep_script(name: str, entry: Entry, *, state_dir: str) -> str:
     return f"{preamble(state_dir)}\nkeep_history {quote_all([name, entry.to_line()])}\n"
 
 
+def served_script(name: str, entry: Entry, *, state_dir: str) -> str:
+    return f"{preamble(state_dir)}\nkeep_served {quote_all([name, entry.generation, entry.to_line()])}\n"
+
+
+def keep_served(fleet: Fleet, name: str, hosts: Sequence[str], entry: Entry) -> None:
+    """Leave the entry where it is not known yet that its generation has served: somebody else began it, mostly."""
+
+    def one(transport: Transport) -> Completed:
+        script = served_script(name, entry, state_dir=fleet.state_dirs[transport.host])
+        return transport.run(script, timeout=DEADLINE_S)
+
+    fleet.each(one, hosts)  # what is forgotten is only what to go back to
+
+
 def keep(fleet: Fleet, name: str, entries: Mapping[str, Entry]) -> tuple[str, ...]:
     """Leave the entry of each host there; the hosts that could not keep it are returned. Nothing fails for it."""
 

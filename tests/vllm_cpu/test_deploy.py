@@ -115,6 +115,7 @@ def test_the_real_vllm_over_two_hosts(lab: Lab) -> None:
         ("rollback", "serving"),
         ("deploy", "serving"),
         ("stop", "stopped"),
+        ("deploy", "serving"),
     ]
     assert any("--max-num-seqs 4" in line for line in told[0]["changed"])
 

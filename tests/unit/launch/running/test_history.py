@@ -16,6 +16,7 @@ from launch.running.history import (
     keep_script,
     last_good,
     read_history,
+    served_script,
     united,
     usual,
 )
@@ -106,3 +107,19 @@ def test_what_the_host_stands_on_is_compared_with_when_it_last_served() -> None:
     changed = ground_since(History((then,), Ground("6.9", "boot2", "")))
     assert changed == ("rebooted since 2026-11-30T01:00:00Z", "kernel was 6.8, is 6.9")
     assert ground_since(History((STOP,), Ground("6.9", "b", "d"))) == ()
+
+
+def test_a_generation_that_served_is_remembered_once(tmp_path: Path) -> None:
+    (tmp_path / "deployments/trial").mkdir(parents=True)
+    state_dir = str(tmp_path)
+    failed = replace(DEPLOY, outcome="never-ready")
+    other = replace(DEPLOY, generation="fedcba987654")
+    sh(keep_script("trial", failed, state_dir=state_dir))
+    for entry in (DEPLOY, DEPLOY, other, DEPLOY):
+        assert sh(served_script("trial", entry, state_dir=state_dir)).returncode == 0
+    told = read_history(sh(history_script("trial", state_dir=state_dir)).stdout).entries
+    assert [(one.generation, one.outcome) for one in told] == [
+        (DEPLOY.generation, "never-ready"),
+        (DEPLOY.generation, "serving"),
+        (other.generation, "serving"),
+    ]
