@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import threading
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -65,14 +66,31 @@ class LocalTransport(FramedTransport):
                 self._running.discard(process)
 
 
+LOOKS = 100
+"""A process that waits for a disk or a driver dies later: it is not waited for."""
+
+
 def _kill_session(leader: int) -> None:
-    """Kill all that still belongs to a session that we started; what made a session of its own lives on."""
-    for entry in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError):  # it has ended meanwhile, or sudo made it somebody else's
-            if _session_of(entry.read_text(errors="replace")) == leader:
-                os.kill(int(entry.parent.name), signal.SIGKILL)
+    """Kill all that still belongs to a session that we started; what made a session of its own lives on.
+
+    Again until a look finds none: what was started while the last look went on is in no list of it.
+    """
+    for _ in range(LOOKS):
+        if not sum(_killed(entry, leader) for entry in Path("/proc").glob("[0-9]*/stat")):
+            return
+        time.sleep(0.01)
 
 
-def _session_of(stat: str) -> int:
-    """Field 6 of /proc/PID/stat, counted behind the name, which may hold spaces and parentheses."""
-    return int(stat.rpartition(")")[2].split()[3])
+def _killed(entry: Path, leader: int) -> bool:
+    with contextlib.suppress(OSError):  # it has ended meanwhile, or sudo made it somebody else's
+        state, session = _state_and_session_of(entry.read_text(errors="replace"))
+        if session == leader and state not in {"Z", "X"}:
+            os.kill(int(entry.parent.name), signal.SIGKILL)
+            return True
+    return False
+
+
+def _state_and_session_of(stat: str) -> tuple[str, int]:
+    """Fields 3 and 6 of /proc/PID/stat, counted behind the name, which may hold spaces and parentheses."""
+    fields = stat.rpartition(")")[2].split()
+    return fields[0], int(fields[3])

@@ -9,7 +9,7 @@ import pytest
 
 from inventory.errors import HostUnreachable
 from inventory.transport import exchange
-from inventory.transport.local import LocalTransport, _session_of
+from inventory.transport.local import LocalTransport, _state_and_session_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,4 +67,4 @@ def test_our_deadline_ends_a_script_that_the_hosts_did_not(
 
 
 def test_the_session_is_read_behind_any_name() -> None:
-    assert _session_of("17 (a) b (c) S 1 16 15 0 -1 4194560") == 15
+    assert _state_and_session_of("17 (a) b (c) S 1 16 15 0 -1 4194560") == ("S", 15)
