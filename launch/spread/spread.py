@@ -6,7 +6,6 @@ go on, and the same call later takes them over where they are.
 
 from __future__ import annotations
 
-import json
 import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -22,6 +21,7 @@ from launch.spread.plainly import Plainly
 from launch.spread.ring import ring_of
 from launch.spread.scripts import NO_PYTHON, Post
 from launch.spread.told import Told, read_told
+from playbooks.joblist import about
 
 if TYPE_CHECKING:
     from inventory.fleet import Fleet
@@ -189,10 +189,8 @@ class _Spread:
         }
 
     def _about(self) -> str:
-        owner = self._owner
-        said = {"user": owner.user, "control": owner.control, "why": owner.why} if owner else {}
         size = f"{len(self._parcel.files)} files, {self._parcel.size / 1e9:.1f} GB"
-        return json.dumps({**said, "phase": PHASE, "changes": [f"spread {size}"]})
+        return about(self._owner, PHASE, [f"spread {size}"])
 
     def _has_source(self) -> bool:
         return any(self._members[host].error is None for host in self._delivery.sources)
@@ -214,10 +212,13 @@ class _Spread:
                 members[host].told = Told(verified=self._parcel.size, files=len(self._parcel.files), sealed=True)
 
     def _name_what_is_left(self) -> None:
-        """Without a source that takes part there was nothing to wait for."""
+        """Without a source that takes part there was nothing to wait for; what is wrong with them is the cause."""
+        sources = {host: self._members[host].told.bad_here for host in self._delivery.sources}
+        wrong = [f"{host} has another {', '.join(files)}" for host, files in sources.items() if files]
+        observed = "; ".join(["no source takes part", *wrong])
         for host, one in self._members.items():
             if not one.error and not one.told.sealed:
-                one.error = refusal("spread-starved", "no source takes part", host, one.post.folder)
+                one.error = refusal("spread-starved", observed, host, one.post.folder)
 
     def _look(self) -> None:
         """Ask everybody who is not done; those that did not answer last time less often."""
