@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Self, TypeVar
 
-from inventory.errors import BringupError
+from inventory.errors import BringupError, raise_all
 from inventory.fanout import Logins, fan_out
 
 if TYPE_CHECKING:
@@ -63,3 +63,13 @@ class Fleet:
             self._logins = Logins()
         chosen = [self.hosts[name] for name in (self.hosts if names is None else names)]
         return fan_out(chosen, function, logins=self._logins, within_s=within_s)
+
+    def all(self, function: Callable[[Transport], T], names: Sequence[str] | None = None) -> dict[str, T]:
+        """The same, where every answer is needed. Raises the errors of all hosts that gave none."""
+        outcomes = self.each(function, names)
+        raise_all([outcome for outcome in outcomes.values() if isinstance(outcome, BringupError)])
+        return {name: outcome for name, outcome in outcomes.items() if not isinstance(outcome, BringupError)}
+
+    def on(self, name: str, function: Callable[[Transport], T]) -> T:
+        """The answer of one host. Raises its error."""
+        return self.all(function, [name])[name]

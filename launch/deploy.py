@@ -297,9 +297,7 @@ def _planned(assembly: Assembly, fleet: Fleet, seen: tuple[Finding, ...]) -> Pla
         steps = assembly.all_steps(transport.host)
         return read_states(steps, transport.run(probe_script(steps), timeout=PROBE_DEADLINE_S).text)
 
-    outcomes = fleet.each(one, assembly.gang.hosts)
-    raise_all([outcome for outcome in outcomes.values() if isinstance(outcome, BringupError)])
-    states = {host: dict(outcome) for host, outcome in outcomes.items() if not isinstance(outcome, BringupError)}
+    states = fleet.all(one, assembly.gang.hosts)
     return Plan(
         format_version=FORMAT_VERSION,
         deployment=assembly.gang.name,

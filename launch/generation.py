@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from inventory.errors import BadInput
 from inventory.quoting import quote
+from launch.planned.wanted import KEY_FILE
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -85,6 +86,10 @@ class Generation:
         """
         every = sum(one.ranks for one in self.members)
         return {"hybrid": member.ranks, "external": 1}.get(self.load_balancing, every)
+
+    def key_file(self, folder: str) -> str:
+        """Where the key that clients must send lies, in the `folder` of a host's generation; empty: none is asked."""
+        return f"{folder}/{KEY_FILE}" if self.asks_key else ""
 
     def of(self, host: str) -> Member:
         return next(member for member in self.members if member.host == host)

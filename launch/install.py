@@ -216,9 +216,7 @@ def _looked(
 
         return look(transport, asked_of(fleet.hosts, transport.host, only=sections), steps)
 
-    outcomes = fleet.each(one)
-    raise_all([outcome for outcome in outcomes.values() if isinstance(outcome, BringupError)])
-    return {host: outcome for host, outcome in outcomes.items() if not isinstance(outcome, BringupError)}
+    return fleet.all(one)
 
 
 def _assembly(wish: Wish, fleet: Fleet, facts: Mapping[str, HostFacts], report: Report) -> Assembly | None:
@@ -282,9 +280,7 @@ def _all_states(
 
 
 def _read(fleet: Fleet, steps: Mapping[str, Sequence[Step]]) -> dict[str, dict[str, str]]:
-    outcomes = fleet.each(lambda transport: read(transport, steps[transport.host]), tuple(steps)) if steps else {}
-    raise_all([outcome for outcome in outcomes.values() if isinstance(outcome, BringupError)])
-    return {host: outcome for host, outcome in outcomes.items() if not isinstance(outcome, BringupError)}
+    return fleet.all(lambda transport: read(transport, steps[transport.host]), tuple(steps)) if steps else {}
 
 
 def _planned(

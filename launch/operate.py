@@ -10,7 +10,6 @@ from inventory.fleet import Fleet
 from launch.cache_lines import against, of_lines
 from launch.caches.hits import sentence
 from launch.generation import Generation, Member
-from launch.planned.wanted import KEY_FILE
 from launch.running.history import History, history_script, read_history
 from launch.smoke import Answer, Endpoint, endpoint_of, read_answer, smoke_script
 from launch.supervise import STOP_GRACE_S, keep_script, start_script, stop_script
@@ -73,7 +72,7 @@ def canary(
 def canary_script(gang: Generation, endpoint: Endpoint, *, state_dir: str, timeout_s: float) -> str:
     """What asks `endpoint` on its own host, with the key of the generation where it asks for one."""
     folder = Layout(state_dir).generation(gang.name, gang.generation)
-    key_file = f"{folder}/{KEY_FILE}" if gang.asks_key else ""
+    key_file = gang.key_file(folder)
     return smoke_script(endpoint, python=gang.of(endpoint.host).python, timeout_s=timeout_s, key_file=key_file)
 
 
@@ -240,7 +239,7 @@ def start(fleet: Fleet, gang: Generation) -> None:
                 host=transport.host,
             )
 
-    raise_all([one for one in fleet.each(one, gang.hosts).values() if isinstance(one, BringupError)])
+    fleet.all(one, gang.hosts)
 
 
 def _stop_unknown(error: BringupError, host: str, name: str) -> HostUnreachable:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from inventory.errors import BringupError, raise_all
 from playbooks.apply import finish_running_jobs
 
 if TYPE_CHECKING:
@@ -29,6 +28,4 @@ def jobs_finished(fleet: Fleet, report: Report) -> bool:
 
         return finish_running_jobs(transport, state_dir=fleet.state_dirs[transport.host], told=told, within_s=within_s)
 
-    outcomes = fleet.each(one)
-    raise_all([outcome for outcome in outcomes.values() if isinstance(outcome, BringupError)])
-    return any(outcome for outcome in outcomes.values())
+    return any(fleet.all(one).values())

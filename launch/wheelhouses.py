@@ -151,10 +151,8 @@ def _without_way_out(engines: Mapping[str, Engine], fleet: Fleet) -> dict[str, s
     def one(transport: Transport) -> str:
         return transport.run(reach_script(fleet.hosts[transport.host]), timeout=REACH_S).text.strip()
 
-    outcomes = fleet.each(one, asked) if asked else {}
-    raise_all([outcome for outcome in outcomes.values() if isinstance(outcome, BringupError)])
-    for name, said in outcomes.items():
-        word, _, reason = str(said).partition(" ")
+    for name, said in (fleet.all(one, asked) if asked else {}).items():
+        word, _, reason = said.partition(" ")
         if word == UNREACHED:
             why[name] = f"its package index does not answer: {reason[:120]}"
     return why

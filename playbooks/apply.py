@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Protocol
 
-from inventory.errors import BringupError, ChangeFailed, HostUnreachable, raise_all
+from inventory.errors import BringupError, ChangeFailed, HostUnreachable
 from playbooks.joblist import Follower, Job, about, read_jobs
 from playbooks.jobs import LOST, SAYS, follow_script, listed_jobs_script, start_script
 from playbooks.phase_script import Event, phase_script
@@ -58,12 +58,12 @@ def apply(
 
         def one(transport: Transport, phase: Phase = phase) -> None:
             changes = plan.of(transport.host, phase)
-            job = Job(f"{run}-{phase}", state_dirs[transport.host], about(owner, phase, changes))
+            said = about(owner, phase, [change.summary for change in changes])
+            job = Job(f"{run}-{phase}", state_dirs[transport.host], said)
             _apply_on(transport, changes, job, progress)
 
         with supplied([change for host in hosts for change in plan.of(host, phase)], fleet, progress.says):
-            outcomes = fleet.each(one, hosts)
-        raise_all([outcome for outcome in outcomes.values() if isinstance(outcome, BringupError)])
+            fleet.all(one, hosts)
 
 
 def finish_running_jobs(

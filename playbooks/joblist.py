@@ -11,7 +11,6 @@ from playbooks.jobs import LOST, SAYS
 
 if TYPE_CHECKING:
     from playbooks.lock import Owner
-    from playbooks.plan import Change, Phase
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +47,10 @@ class ListedJob:
     ended_ago_s: int | None = None  # when it was listed, by the host's own clock
 
 
-def about(owner: Owner | None, phase: Phase, changes: Sequence[Change]) -> str:
-    """One line of JSON for the job's folder."""
+def about(owner: Owner | None, phase: str, changes: Sequence[str]) -> str:
+    """One line of JSON for the job's folder. `phase`: of a plan, or a word of its own; `changes`: what each does."""
     said = {"user": owner.user, "control": owner.control, "why": owner.why} if owner else {}
-    return json.dumps({**said, "phase": phase, "changes": [change.summary for change in changes]})
+    return json.dumps({**said, "phase": phase, "changes": list(changes)})
 
 
 def read_jobs(host: str, answer: str) -> tuple[ListedJob, ...]:

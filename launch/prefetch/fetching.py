@@ -152,8 +152,7 @@ class Fetching:
             transport.run(made, timeout=ASK_S)
             transport.put(token.reveal().encode(), f"{work}/token", mode=0o600)
 
-        outcomes = self.fleet.each(one, list(jobs))
-        raise_all([one for one in outcomes.values() if isinstance(one, BringupError)])
+        self.fleet.all(one, list(jobs))
 
     def _left(self, shares: Mapping[str, Sequence[str]], seen: Mapping[str, Seen]) -> dict[str, tuple[str, ...]]:
         """What a host that failed should have brought, for the others to bring; nothing when nobody can."""
@@ -211,9 +210,7 @@ class Fetching:
             wanted = {path: (sizes[path], there.get(path, 0)) for path in paths}
             to = push.Sending(source, self._folder(host), self.limit, self.progress)
             sending = partial(push.send, to=to, paths=wanted)
-            outcome = self.fleet.each(sending, [host])[host]
-            if isinstance(outcome, BringupError):
-                raise outcome
+            self.fleet.on(host, sending)
         return {host: tuple(paths) for host, paths in shares.items()}
 
     def _here(self, host: str, paths: tuple[str, ...], token: Secret | None) -> Path:
@@ -234,11 +231,9 @@ class Fetching:
     def _apply(self, steps: Mapping[str, Sequence[Step]], name: str) -> None:
         """Probe and apply the steps of every host, by jobs of this run."""
         changes: list[Change] = []
-        states = self.fleet.each(lambda transport: _states(transport, steps[transport.host]), list(steps))
-        raise_all([one for one in states.values() if isinstance(one, BringupError)])
+        states = self.fleet.all(lambda transport: _states(transport, steps[transport.host]), list(steps))
         for host, ours in steps.items():
-            told = states[host]
-            changes += changes_for(host, ours, told if not isinstance(told, BringupError) else {})
+            changes += changes_for(host, ours, states[host])
         plan = Plan(FORMAT_VERSION, self.plan.manifest.repo, "", "", tuple(steps), (), tuple(changes))
         run = f"{self.owner.run}-{name}"
         apply(plan, self.fleet, run=run, state_dirs=self.fleet.state_dirs, progress=self.progress, owner=self.owner)

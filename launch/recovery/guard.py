@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from inventory.quoting import quote
-from launch.planned.wanted import KEY_FILE
 from launch.request import refused
 from launch.supervise import STOP_GRACE_S, preamble
 from launch.unit import on_record, systemd_path, systemd_quote
@@ -85,7 +84,7 @@ def _told(wanted: Supervision, gang: Generation, host: str, layout: Layout) -> s
         "model": gang.served_name,
         "prompt": gang.prompt,
         "max_tokens": gang.max_tokens,
-        "key_file": f"{folder}/{KEY_FILE}" if gang.asks_key else "",
+        "key_file": gang.key_file(folder),
         "alert": list(wanted.alert),
         "lock": f"{layout.state_dir}/lock",
         "every_s": wanted.every_s,

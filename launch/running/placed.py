@@ -13,8 +13,6 @@ from typing import Any
 
 from inventory.facts.cpulist import parse_list
 
-DEFAULT_POLICY = "default"
-
 
 class Place(StrEnum):
     """`FREE`: it may run on any node, so nobody knows where it will. `UNKNOWN`: the host does not tell."""

@@ -100,9 +100,7 @@ def refuse_incomplete(fleet: Fleet, gang: Generation) -> None:
         script = missing_script(gang, transport.host, state_dir=fleet.state_dirs[transport.host])
         return in_time(transport.run(script, timeout=DEADLINE_S), transport.host).text.strip()
 
-    outcomes = fleet.each(one, gang.hosts)
-    raise_all([told for told in outcomes.values() if isinstance(told, BringupError)])
-    missing = {host: str(told) for host, told in outcomes.items() if told}
+    missing = {host: told for host, told in fleet.all(one, gang.hosts).items() if told}
     if missing:
         host, what = next(iter(missing.items()))
         raise CheckFailed(

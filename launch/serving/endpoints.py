@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from inventory.errors import BringupError, NotServing, raise_all
 from inventory.quoting import quote, quote_all
-from launch.planned.wanted import KEY_FILE
 from launch.serving.stored_command import StoredCommand, read_command
 from playbooks.layout import Layout
 
@@ -65,7 +64,7 @@ def ask(
     def one(transport: Transport) -> tuple[Reply, ...]:
         member = gang.of(transport.host)
         folder = Layout(fleet.state_dirs[transport.host]).generation(gang.name, gang.generation)
-        key_file = f"{folder}/{KEY_FILE}" if gang.asks_key else ""
+        key_file = gang.key_file(folder)
         script = ask_script(member.python, member.urls, path, body=body, timeout_s=timeout_s, key_file=key_file)
         return read_replies(transport.host, member.urls, transport.run(script, timeout=timeout_s + 20))
 

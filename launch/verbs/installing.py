@@ -187,14 +187,12 @@ def _show_diffs(found: Prepared, fleet: Fleet, report: Report) -> None:
     def one(transport: Transport) -> dict[int, bytes]:
         return read_contents(transport.run(contents_script(asked[transport.host]), timeout=60).text)
 
-    outcomes = fleet.each(one, tuple(asked))
-    raise_all([outcome for outcome in outcomes.values() if isinstance(outcome, BringupError)])
+    there = fleet.all(one, tuple(asked))
     shown: dict[tuple[str, ...], list[str]] = {}
     for host, changes in asked.items():
-        there = outcomes[host]
         for index, change in enumerate(changes):
-            if change.content and not isinstance(there, BringupError):
-                shown.setdefault(tuple(diff(change.content, there.get(index))), []).append(host)
+            if change.content:
+                shown.setdefault(tuple(diff(change.content, there[host].get(index))), []).append(host)
     for lines, hosts in shown.items():
         report.say("\n".join((f"on {', '.join(hosts)}:", *_printable(lines))))
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from inventory.errors import BringupError, ChangeFailed, raise_all
+from inventory.errors import BringupError, ChangeFailed
 from inventory.quoting import quote_all
 from inventory.transport.exchange import in_time
 from launch.weights.holdings import Held, Holding, holdings_script, judged, read_holdings, remove_script
@@ -136,9 +136,7 @@ def removed(fleet: Fleet, chosen: Mapping[str, Sequence[Holding]]) -> dict[str, 
             raise _not_gone(transport.host, paths, gone, done.stderr.decode(errors="replace"))
         return gone
 
-    outcomes = fleet.each(one, tuple(chosen))
-    raise_all([outcome for outcome in outcomes.values() if isinstance(outcome, BringupError)])
-    return {host: outcome for host, outcome in outcomes.items() if not isinstance(outcome, BringupError)}
+    return fleet.all(one, tuple(chosen))
 
 
 def _not_gone(host: str, paths: Sequence[str], gone: Sequence[str], said: str) -> ChangeFailed:

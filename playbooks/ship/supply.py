@@ -165,9 +165,7 @@ def _lent(fleet: Fleet, seed: Change) -> list[str]:
         _end(transport, cargo)
         return transport.run(scripts.serve_script(cargo, secret, addresses), timeout=ASK_S)
 
-    outcome = fleet.each(begin, [seed.host])[seed.host]
-    if isinstance(outcome, BringupError):
-        raise outcome
+    outcome = fleet.on(seed.host, begin)
     return [
         f"http://{f'[{address}]' if ':' in address else address}:{port}/{secret}/"
         for address, port in scripts.read_served(outcome.text)

@@ -34,6 +34,7 @@ from playbooks.plan import FORMAT_VERSION, Change, Plan, Step, changes_for
 from playbooks.probes import probe_script, read_states
 from playbooks.steps.python_env import Sources, python_env
 from tests.lab.conftest import on
+from tests.lab.trial_environment import trial_environment
 from tests.unit.playbooks.served import Page, Site, serving
 from tests.unit.playbooks.steps.test_python_env import ENGINE
 from tests.unit.playbooks.test_apply import Notes
@@ -141,21 +142,7 @@ def trial(lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator
             page = json.dumps({"files": [told]}).encode()
             site.pages[f"/simple/{name}/"] = Page(page, kind="application/vnd.pypi.simple.v1+json")
             site.pages[f"/f/{path.name}"] = Page(data)
-        wanted = EnvironmentDefinition(
-            name="trial-engine-1.0",
-            vllm="1.0",
-            says="1.0+trial",
-            requires_python=">=3.9,<3.16",
-            python_minors=tuple(range(9, 16)),
-            lock=lock,
-            apart=(),
-            compiles=False,
-            gpu_runtime=None,
-            size_bytes=1_000_000,
-            added={},
-            digest=hashlib.sha256(lock.encode()).hexdigest()[:16],
-        )
-        yield Trial(lab, site, wanted, tmp_path / "cache")
+        yield Trial(lab, site, trial_environment(lock), tmp_path / "cache")
 
 
 def test_hosts_without_a_way_out_are_seen_as_such_and_install_all_the_same(trial: Trial) -> None:

@@ -26,8 +26,9 @@ from pathlib import Path
 from inventory.lab import lifecycle
 from inventory.lab.lifecycle import Equipment
 from inventory.lab.state import Lab
+from tests.lab.trial_environment import SAYS
 from tests.soak.blows import BLOWS, FILES, Struck, after_full, before_full, moment, on
-from tests.soak.run import SAYS, STATE, environment
+from tests.soak.run import STATE, environment
 from tests.unit.playbooks.wheel import make_uv_wheel, make_wheel, real_uv
 
 ROOT = Path(__file__).resolve().parents[2]

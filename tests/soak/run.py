@@ -26,9 +26,9 @@ from playbooks.schema import Playbook, load_playbook
 from playbooks.steps.python_env import Sources, Wheelhouse, python_env
 from playbooks.steps.shipped import shipped
 from playbooks.wanted import early_steps, settings_of
+from tests.lab.trial_environment import trial_environment
 
 STATE = "/var/lib/bringup"
-SAYS = "1.0+trial"
 
 
 def environment(wheels: Path) -> EnvironmentDefinition:
@@ -39,20 +39,7 @@ def environment(wheels: Path) -> EnvironmentDefinition:
         for name, version, *_ in (path.name.split("-"),)
         if name != "uv"
     )
-    return EnvironmentDefinition(
-        name="trial-engine-1.0",
-        vllm="1.0",
-        says=SAYS,
-        requires_python=">=3.9,<3.16",
-        python_minors=tuple(range(9, 16)),
-        lock=lock,
-        apart=(),
-        compiles=False,
-        gpu_runtime=None,
-        size_bytes=1_000_000,
-        added={},
-        digest=hashlib.sha256(lock.encode()).hexdigest()[:16],
-    )
+    return trial_environment(lock)
 
 
 def steps_of(book: Playbook, wheels: Path, addresses: tuple[tuple[str, str], ...], minor: int) -> tuple[Step, ...]:

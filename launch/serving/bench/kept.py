@@ -6,7 +6,7 @@ import json
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from inventory.errors import BadInput, BringupError
+from inventory.errors import BadInput
 from inventory.quoting import quote
 from launch.serving.bench.results import Result, read_result
 from playbooks.layout import Layout
@@ -34,10 +34,7 @@ done
 """
         return transport.run(script, timeout=LOOK_S).text
 
-    head = gang.members[0].host
-    told = fleet.each(one, [head])[head]
-    if isinstance(told, BringupError):
-        raise told
+    told = fleet.on(gang.members[0].host, one)
     found = dict(line.partition("\t")[::2] for line in told.splitlines())
     runs = {folder: said for folder, line in found.items() if (said := _said(line))}
     return dict(sorted(runs.items(), key=lambda run: str(run[1].get("began"))))
@@ -63,13 +60,10 @@ def result_of(fleet: Fleet, gang: Generation, name: str) -> Result:
             required="the id of one",
             next_command=f"invoke bench.list {gang.flags}",
         )
+    return fleet.on(gang.members[0].host, lambda transport: read_at(transport, names[name], name))
 
-    def one(transport: Transport) -> Result:
-        about, result = (transport.get(f"{names[name]}/{file}").decode() for file in ("about.json", "result.json"))
-        return read_result(name, about, result)
 
-    head = gang.members[0].host
-    outcome = fleet.each(one, [head])[head]
-    if isinstance(outcome, BringupError):
-        raise outcome
-    return outcome
+def read_at(transport: Transport, folder: str, name: str) -> Result:
+    """The run whose files lie in `folder`. Raises `FileNotFoundError`, and `ValueError` for what is no result."""
+    about, result = (transport.get(f"{folder}/{file}").decode() for file in ("about.json", "result.json"))
+    return read_result(name, about, result)

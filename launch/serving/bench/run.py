@@ -7,16 +7,16 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from inventory.errors import BringupError, ChangeFailed, CheckFailed
+from inventory.errors import ChangeFailed, CheckFailed
 from inventory.quoting import quote, quote_all
 from launch.container import container_name
-from launch.planned.wanted import KEY_FILE
 from launch.serving.bench.guidellm import KEY_MARK, scenario
-from launch.serving.bench.results import FORMAT_VERSION, Result, read_result
+from launch.serving.bench.kept import read_at
+from launch.serving.bench.results import FORMAT_VERSION, Result
 from launch.serving.bench.workload import Workload, bench_words
 from launch.serving.endpoints import stored_command
 from launch.unit import SYSTEM_PATH
-from playbooks.joblist import Follower
+from playbooks.joblist import Follower, about
 from playbooks.jobs import start_script
 from playbooks.layout import Layout
 
@@ -44,7 +44,7 @@ def run_bench(fleet: Fleet, gang: Generation, work: Workload, owner: Owner, told
             next_command=f"the deploy command that made it, again with --name {gang.name}",
             host=head,
         )
-    about = {
+    known = {
         "format_version": FORMAT_VERSION,
         "id": owner.run,
         "began": owner.since,
@@ -58,19 +58,15 @@ def run_bench(fleet: Fleet, gang: Generation, work: Workload, owner: Owner, told
 
     def one(transport: Transport) -> Result:
         folder = f"{folder_of(fleet, gang, transport.host)}/{owner.run}"
-        script = bench_script(gang, work, stored, folder=folder, about=json.dumps(about))
-        job = json.dumps({"user": owner.user, "control": owner.control, "why": owner.why, "changes": [owner.why]})
+        script = bench_script(gang, work, stored, folder=folder, about=json.dumps(known))
         state_dir = fleet.state_dirs[transport.host]
-        started = start_script(owner.run, script, state_dir=state_dir, about=job)
+        started = start_script(owner.run, script, state_dir=state_dir, about=about(owner, "", [owner.why]))
         done = transport.run(started, timeout=DEADLINE_S, on_stdout=Follower((owner.why,), told).feed)
         if done.exit_status != 0:
             raise _failed(head, done.stderr.decode(errors="replace"), f"{state_dir}/jobs/{owner.run}/output")
         return _kept(transport, folder, owner.run)
 
-    outcome = fleet.each(one, [head])[head]
-    if isinstance(outcome, BringupError):
-        raise outcome
-    return outcome
+    return fleet.on(head, one)
 
 
 def folder_of(fleet: Fleet, gang: Generation, host: str) -> str:
@@ -79,7 +75,7 @@ def folder_of(fleet: Fleet, gang: Generation, host: str) -> str:
 
 def bench_script(gang: Generation, work: Workload, stored: StoredCommand, *, folder: str, about: str) -> str:
     """The job: a tool measures, and its result and what it was about lie in `folder`."""
-    key_file = f"{folder.rpartition('/benchmarks/')[0]}/{KEY_FILE}" if gang.asks_key else ""
+    key_file = gang.key_file(folder.rpartition("/benchmarks/")[0])
     measure = _by_guidellm if work.guidellm else _in_container if stored.container else _by_vllm
     return f"""mkdir -p -- {quote(folder)} && cd -- {quote(folder)} || exit 1
 printf '%s\\n' {quote(about)} >about.json || exit 1
@@ -141,8 +137,7 @@ def _with_key(key_file: str) -> list[str]:
 
 def _kept(transport: Transport, folder: str, name: str) -> Result:
     try:
-        about, result = (transport.get(f"{folder}/{file}").decode() for file in ("about.json", "result.json"))
-        found = read_result(name, about, result)
+        found = read_at(transport, folder, name)
     except (FileNotFoundError, ValueError) as error:
         raise _failed(transport.host, f"{type(error).__name__}: {error}", folder) from None
     if not found.values.get("completed"):

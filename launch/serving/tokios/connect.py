@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from inventory.errors import BadInput, BringupError, ChangeFailed, CheckFailed
 from inventory.secret import Secret
 from launch.serving.tokios.unit import WAIT_S, Connector, connect_script, disconnect_script
+from launch.supervise import preamble
 from playbooks.layout import Layout
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 DEFAULT_CONNECTOR = "/usr/local/bin/tokios-connector"
 _TOKEN = re.compile(r"[A-Za-z0-9._~+/=:-]{8,4096}")
 NO_SYSTEMD, NO_PROGRAM = 3, 4
+_END = "END_OF_SCRIPT"
 
 
 def token_of(path: Path) -> Secret:
@@ -51,11 +53,9 @@ def connect(fleet: Fleet, gang: Generation, token: Secret, program: str) -> str:
     def one(transport: Transport) -> Completed:
         connector = _connector(fleet, gang, program)
         transport.put(f"{token.reveal()}\n".encode(), connector.token_file, mode=0o600)
-        return transport.run(connect_script(connector), timeout=WAIT_S + 40, sudo=not _is_root(transport))
+        return transport.run(_by_root(fleet, transport, connect_script(connector)), timeout=WAIT_S + 40)
 
-    done = fleet.each(one, [head])[head]
-    if isinstance(done, BringupError):
-        raise done
+    done = fleet.on(head, one)
     if done.exit_status != 0:
         raise _failed(gang, head, program, done)
     return gang.members[0].urls[0]
@@ -67,11 +67,9 @@ def disconnect(fleet: Fleet, gang: Generation) -> None:
 
     def one(transport: Transport) -> Completed:
         script = disconnect_script(_connector(fleet, gang, DEFAULT_CONNECTOR))
-        return transport.run(script, timeout=60, sudo=not _is_root(transport))
+        return transport.run(_by_root(fleet, transport, script), timeout=60)
 
-    done = fleet.each(one, [head])[head]
-    if isinstance(done, BringupError):
-        raise done
+    done = fleet.on(head, one)
     if done.exit_status != 0:
         raise _failed(gang, head, DEFAULT_CONNECTOR, done)
 
@@ -80,8 +78,9 @@ def _connector(fleet: Fleet, gang: Generation, program: str) -> Connector:
     return Connector(gang.name, program, Layout(fleet.state_dirs[gang.members[0].host]).deployment(gang.name))
 
 
-def _is_root(transport: Transport) -> bool:
-    return transport.run("id -u", timeout=10).text.strip() == "0"
+def _by_root(fleet: Fleet, transport: Transport, script: str) -> str:
+    """The same script with the rights that units need, in one round trip whoever logs in."""
+    return f"{preamble(fleet.state_dirs[transport.host])}\nas_root /bin/sh -s <<'{_END}'\n{script}{_END}\n"
 
 
 def _failed(gang: Generation, head: str, program: str, done: Completed) -> BringupError:

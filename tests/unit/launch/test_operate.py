@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 
 from inventory.errors import BringupError, ChangeFailed, CheckFailed, HostUnreachable, NotServing
+from inventory.fleet import Fleet
 from inventory.transport.base import Completed
 from launch import operate
 from launch.phases import Progress, Role
@@ -17,9 +17,6 @@ from launch.supervise import Told
 from launch.survey import Deployment
 from launch.watch import Watched, _look
 from tests.unit.launch.test_verdict import GANG, LOST, deployment, told
-
-if TYPE_CHECKING:
-    from inventory.fleet import Fleet
 
 SERVES = b'[{"ok": true, "text": "hi", "seconds": 0.1}]'
 FAILS = b'[{"ok": false, "error": "timed out"}]'
@@ -40,6 +37,8 @@ class Hosts:
 
     def each(self, function: Callable[[object], object], names: tuple[str, ...]) -> dict[str, object]:
         return {name: self._one(name, function) for name in names}
+
+    all = Fleet.all
 
     def _one(self, name: str, function: Callable[[object], object]) -> object:
         hosts = self
