@@ -196,7 +196,6 @@ def _start_and_prove(prepared: Prepared, fleet: Fleet, report: Report, start: Ca
             restore = asked.rollback_on_failure
             offer_or_restore(fleet, gang, owner, report, restore=restore, timeout_s=asked.ready_timeout_s)
         raise
-    operate.keep_cache_lines(fleet, gang, ready, report)
     for answer in answers:
         report.say(
             f"{answer.endpoint.url} on {answer.endpoint.host}: {answer.text!r} in {answer.seconds} s", style="green"
@@ -235,6 +234,7 @@ def _proven(
             start()
     with report.phase("Watch"):
         ready = operate.watched_by(fleet, gang, report, timeout_s=prepared.request.ready_timeout_s, told=prepared.told)
+        operate.take_stock(fleet, gang, ready, report)
     with report.phase("Smoke"):
         return ready, operate.smoke(fleet, gang, timeout_s=operate.SMOKE_DEADLINE_S)
 

@@ -9,14 +9,15 @@ from inventory.errors import BringupError, ChangeFailed, CheckFailed, HostUnreac
 from inventory.fleet import Fleet
 from launch.cache_lines import against, of_lines
 from launch.caches.hits import sentence
+from launch.gang import RUNNING
 from launch.generation import Generation, Member
 from launch.running.history import History, history_script, read_history
 from launch.smoke import Answer, Endpoint, endpoint_of, read_answer, smoke_script
-from launch.supervise import STOP_GRACE_S, keep_script, start_script, stop_script
+from launch.supervise import STOP_GRACE_S, RankState, read_state, start_script, stock_script, stop_script
 from launch.survey import Deployment, Survey, survey, the_one
 from launch.unit import STOP_TIMEOUT_S
 from launch.verdict import MIXED, deploy_again, states
-from launch.watch import Ready, watch
+from launch.watch import Ready, rank_failed, watch
 from launch.watching.pace import pace_of
 from playbooks.layout import Layout
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 START_DEADLINE_S = 60.0
 SMOKE_DEADLINE_S = 180.0
-KEEP_DEADLINE_S = 20.0
+STOCK_DEADLINE_S = 20.0
 SWEEP_S = 25.0
 PROCESS_GROUP = "process-group"
 
@@ -141,7 +142,7 @@ def start_and_prove(fleet: Fleet, gang: Generation, report: Report, *, timeout_s
             start(fleet, gang)
         with report.phase("Watch"):
             ready = watched_by(fleet, gang, report, timeout_s=timeout_s)
-            keep_cache_lines(fleet, gang, ready, report)
+            take_stock(fleet, gang, ready, report)
         with report.phase("Smoke"):
             smoke(fleet, gang, timeout_s=SMOKE_DEADLINE_S)
     except BringupError:
@@ -176,10 +177,11 @@ def refuse_mixed(deployment: Deployment) -> None:
         )
 
 
-def keep_cache_lines(fleet: Fleet, gang: Generation, ready: Ready, report: Report) -> None:
+def take_stock(fleet: Fleet, gang: Generation, ready: Ready, report: Report) -> None:
     """Say what each host's engines have of KV cache, against what was planned; keep their lines, and who they are.
 
-    Also which ranks found their compiled code. A host that cannot keep them serves all the same.
+    Also which ranks found their compiled code. A host that cannot keep them serves all the same; where a process is
+    gone since the ranks were ready, `NotServing` is raised: nothing else would miss some of them for long.
     """
     for host, lines in ready.kv_cache_lines.items():
         seen = of_lines(lines)
@@ -187,14 +189,16 @@ def keep_cache_lines(fleet: Fleet, gang: Generation, ready: Ready, report: Repor
     if said := sentence(ready.cache_hits):
         report.say(said)
 
-    def one(transport: Transport) -> Completed:
+    def one(transport: Transport) -> RankState:
         lines = ready.kv_cache_lines.get(transport.host, ())
-        script = keep_script(gang.name, lines, state_dir=fleet.state_dirs[transport.host])
-        return transport.run(script, timeout=KEEP_DEADLINE_S)
+        script = stock_script(gang.name, lines, state_dir=fleet.state_dirs[transport.host])
+        return read_state(transport.run(script, timeout=STOCK_DEADLINE_S).text)
 
     for host, outcome in fleet.each(one, gang.hosts).items():
-        if isinstance(outcome, BringupError) or outcome.exit_status != 0:
+        if isinstance(outcome, BringupError):
             report.say(f"{host}: its line on the KV cache could not be kept; status will not know it", style="yellow")
+        elif outcome.state != RUNNING:
+            raise rank_failed(gang, host, "a process of them ended as they got ready", f"ranks {outcome.state}")
 
 
 def watched_by(fleet: Fleet, gang: Generation, report: Report, *, timeout_s: float, told: Told | None = None) -> Ready:
@@ -217,7 +221,7 @@ def histories(fleet: Fleet, gang: Generation) -> dict[str, History]:
 
     def one(transport: Transport) -> History:
         script = history_script(gang.name, state_dir=fleet.state_dirs[transport.host])
-        return read_history(transport.run(script, timeout=KEEP_DEADLINE_S).text)
+        return read_history(transport.run(script, timeout=STOCK_DEADLINE_S).text)
 
     outcomes = fleet.each(one, gang.hosts)
     return {host: told for host, told in outcomes.items() if not isinstance(told, BringupError)}

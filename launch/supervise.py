@@ -174,9 +174,9 @@ def _generation_or_none(record: str, host: str) -> Generation | None:
         return None
 
 
-def keep_script(name: str, lines: Sequence[str], *, state_dir: str) -> str:
-    """Keep log lines of the current generation's engines beside their log."""
-    return f"set -e\n{preamble(state_dir)}\nkeep_cache_lines {quote_all([name, *kept(lines)])}\n"
+def stock_script(name: str, lines: Sequence[str], *, state_dir: str) -> str:
+    """Keep who the ranks are, and log lines of the current generation's engines beside their log; tells their state."""
+    return f"set -e\n{preamble(state_dir)}\ntake_stock {quote_all([name, *kept(lines)])}\n"
 
 
 def tail_script(name: str, lines: int, *, state_dir: str) -> str:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from inventory.errors import BringupError, NotServing
 from inventory.quoting import quote
 from inventory.transport.exchange import in_time
+from launch.gang import RUNNING
 from launch.phases import Phase, Progress, Role
 from launch.supervise import Look, look_script, read_look
 from launch.watching.event import Event, Row, Shown, Told
@@ -224,7 +225,7 @@ def _look(fleet: Fleet, watched: Mapping[str, Watched], name: str) -> dict[str, 
 
 
 def _has_failed(watched: Watched, look: Look) -> bool:
-    return watched.progress.phase is Phase.FAILED or look.ranks.state != "running"
+    return watched.progress.phase is Phase.FAILED or look.ranks.state != RUNNING
 
 
 def _failure(
@@ -233,10 +234,15 @@ def _failure(
     """Name the first cause: a host whose own log tells an error, before one that merely ended."""
     host = min(failed, key=lambda one: (watched[one].progress.error is None, failed.index(one)))
     error = watched[host].progress.error
+    observed = f"ranks {looks[host].ranks.state}; {last_lines(watched, host)}"
+    return rank_failed(gang, host, error or "they ended without a word of why", observed)
+
+
+def rank_failed(gang: Generation, host: str, why: str, observed: str) -> NotServing:
     return NotServing(
-        f"the ranks of {host} failed: {error or 'they ended without a word of why'}",
+        f"the ranks of {host} failed: {why}",
         id="rank-failed",
-        observed=f"ranks {looks[host].ranks.state}; {last_lines(watched, host)}",
+        observed=observed,
         required="all ranks running and ready",
         next_command=f"invoke diagnose {gang.flags}",
         host=host,

@@ -37,12 +37,16 @@ all_of_roster() {
 }
 
 # roster NAME: pid and start time of the engine's own processes, which vLLM names; helpers of Python come and go.
+# A coordinator that the log tells of and that is gone already is on it too, as one that cannot be there.
 roster() {
+    ro_coordinator=
     for ro_pid in $(all_processes "$1"); do
-        case $(cat "/proc/$ro_pid/comm" 2>/dev/null) in
-        VLLM::*) printf '%s %s\n' "$ro_pid" "$(start_time "$ro_pid")" ;;
-        esac
+        ro_name=$(cat "/proc/$ro_pid/comm" 2>/dev/null)
+        case $ro_name in VLLM::*) printf '%s %s\n' "$ro_pid" "$(start_time "$ro_pid")" ;; esac
+        case $ro_name in VLLM::DPCoordin*) ro_coordinator=$ro_pid ;; esac
     done
+    [ -n "$ro_coordinator" ] ||
+        ! grep -q -s -F 'Started DP Coordinator process' "$state_dir/deployments/$1/current/log" || printf '0 gone\n'
 }
 
 # main_process RECORD: its pid if it is alive and the recorded one.
@@ -254,15 +258,19 @@ cpu_ticks() {
 keep_marks() {
     # shellcheck disable=SC2046  # pids
     shared_memory_of $(all_processes "$1") >"$state_dir/deployments/$1/current/shared-memory"
-    roster "$1" >"$state_dir/deployments/$1/current/roster"
+    # Once for each start: whoever is gone later must not be missing on it too.
+    km_roster=$state_dir/deployments/$1/current/roster
+    [ -e "$km_roster" ] || { roster "$1" >"$km_roster.new" && mv -f "$km_roster.new" "$km_roster"; }
 }
 
-# keep_cache_lines NAME LINE...: what the engines of this host logged of their KV cache, beside their log, which grows.
-keep_cache_lines() {
+# take_stock NAME LINE...: keep who the ranks are and what they logged of their KV cache, beside their log, which grows; tells
+# the state of the deployment.
+take_stock() {
     keep_marks "$1"
-    kc_dir=$state_dir/deployments/$1/current
+    tk_name=$1 tk_dir=$state_dir/deployments/$1/current
     shift
-    printf '%s\n' "$@" >"$kc_dir/kv-cache.partial" && mv -f "$kc_dir/kv-cache.partial" "$kc_dir/kv-cache"
+    printf '%s\n' "$@" >"$tk_dir/kv-cache.partial" && mv -f "$tk_dir/kv-cache.partial" "$tk_dir/kv-cache"
+    deployment_state "$tk_name"
 }
 
 # main_told NAME: `since=N pid=N restarts=N exit=N`: when this generation became the current one, and of the main process

@@ -153,7 +153,7 @@ class Chaos:
                 operate.start(fleet, self.gang.record)
                 quiet = Report(quiet=True)
                 ready = operate.watched_by(fleet, self.gang.record, quiet, timeout_s=READY_S)
-                operate.keep_cache_lines(fleet, self.gang.record, ready, quiet)
+                operate.take_stock(fleet, self.gang.record, ready, quiet)
                 proved = time.monotonic()
                 operate.smoke(fleet, self.gang.record, timeout_s=SMOKE_S)
                 self.tally.seen["launches that served"] += 1

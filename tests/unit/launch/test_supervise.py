@@ -8,17 +8,18 @@ import socket
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 
 from launch.command import HostCommand
 from launch.generation import Generation
 from launch.supervise import (
-    keep_script,
     look_script,
     read_look,
     read_state,
     read_told,
     state_step,
+    stock_script,
     stop_script,
     tell_script,
 )
@@ -33,6 +34,9 @@ GANG = Generation(NAME, GENERATION, "r", "v", "s", "0.33.0", NAME, "none", "Hi."
 ENGINE = """#!/bin/sh
 echo "env: $(env | sort | tr '\\n' ' ')"
 if [ "$MODE" = stubborn ]; then trap '' TERM; fi
+case $MODE in *coordinator*) echo "INFO Started DP Coordinator process (PID: 7)" ;; esac
+name="${0%/*}/VLLM::DPCoordinator"
+case $MODE in coordinator) ln -sf /bin/sleep "$name" && "$name" 302 & ;; esac
 sleep 300 & sleep 301 &
 echo ready
 if [ "$MODE" = dies ]; then exit 3; fi
@@ -160,7 +164,7 @@ def test_states_are_read() -> None:
 def test_the_line_on_the_kv_cache_is_kept_told_and_forgotten_by_the_next_start(state_dir: Path) -> None:
     line = "INFO GPU KV cache size: 65,536 tokens, Maximum concurrency for 512 tokens per request: 128.00x"
     odd = "GPU KV cache size: 1 tokens '; touch \"$(pwd)/no\"; '\x1b[2J"
-    assert sh(keep_script(NAME, [line, odd], state_dir=str(state_dir))).returncode == 0
+    assert sh(stock_script(NAME, [line, odd], state_dir=str(state_dir))).returncode == 0
     (told,) = read_told(sh(tell_script(state_dir=str(state_dir))).stdout, "tray1")
     assert [(one.tokens, one.context) for one in told.caches] == [(65536, 512), (1, None)]
     assert told.caches[0].line == line
@@ -170,6 +174,37 @@ def test_the_line_on_the_kv_cache_is_kept_told_and_forgotten_by_the_next_start(s
     (told,) = read_told(sh(tell_script(state_dir=str(state_dir))).stdout, "tray1")
     assert told.caches == ()
     stop(state_dir)
+
+
+@pytest.mark.parametrize(
+    ("mode", "expected"), [("plain", "running"), ("coordinator", "running"), ("coordinator that is gone", "partial")]
+)
+def test_a_coordinator_that_died_as_the_ranks_got_ready_is_missed(state_dir: Path, mode: str, expected: str) -> None:
+    start(state_dir, mode)
+    try:
+        wait_for(state_dir, b"ready")
+        time.sleep(0.2)
+        for _ in range(2):
+            stock = sh(stock_script(NAME, [], state_dir=str(state_dir)))
+            assert read_state(stock.stdout).state == expected, stock.stderr
+        assert state(state_dir) == f"{GENERATION} {expected}"
+    finally:
+        assert stop(state_dir) == ""
+
+
+def test_the_roster_is_taken_once_so_that_who_died_since_is_missed(state_dir: Path) -> None:
+    start(state_dir, "coordinator")
+    try:
+        wait_for(state_dir, b"ready")
+        time.sleep(0.2)
+        assert read_state(sh(stock_script(NAME, [], state_dir=str(state_dir))).stdout).state == "running"
+        children = psutil.Process(main_pid(state_dir)).children(recursive=True)
+        (coordinator,) = [one for one in children if one.name().startswith("VLLM::DPCoordin")]
+        coordinator.kill()
+        coordinator.wait(5)
+        assert read_state(sh(stock_script(NAME, [], state_dir=str(state_dir))).stdout).state == "partial"
+    finally:
+        assert stop(state_dir) == ""
 
 
 def test_a_deployment_without_a_line_is_told_without(state_dir: Path) -> None:
