@@ -23,6 +23,7 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _STATE_DIR = re.compile(r"(?:/(?!\.{1,2}(?:/|$))[A-Za-z0-9._+@=-]+)+")
 _HOP = re.compile(r"(?:ssh://)?(?:([^@/]+)@)?(\[[^\]]+\]|[^@:/\[\]]+)(?::([0-9]{1,5}))?/?")
 _REGISTRY = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]*(?::[0-9]{1,5})?(?:/[a-z0-9._-]+)*")
+_REPOSITORY = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*(?:/[A-Za-z0-9_][A-Za-z0-9._-]*)?")
 _SYSTEM_DIRS = frozenset(
     f"/{name}"
     for name in (
@@ -134,6 +135,13 @@ def fingerprint(text: str) -> str:
 def registry(text: str) -> str:
     if not _REGISTRY.fullmatch(text):
         raise ValueError("host[:port][/path] of a registry, without https://")
+    return text
+
+
+def repository(text: str) -> str:
+    """The name of a model on a hub, which becomes the name of a folder on the hosts."""
+    if not _REPOSITORY.fullmatch(text) or len(text) > MAX_NAME:
+        raise ValueError("org/name of letters, digits, '.', '_' and '-', neither part starting with '.' or '-'")
     return text
 
 

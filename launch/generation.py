@@ -10,15 +10,19 @@ import json
 from dataclasses import asdict, dataclass
 from functools import cache
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
+from inventory import names
 from inventory.errors import BadInput
 from inventory.quoting import quote
 from launch.planned.wanted import KEY_FILE
+from launch.request import GENERATION, NAME
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 FORMAT_VERSION = 1
+SUPERVISORS = ("systemd", "process-group")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +37,7 @@ class Member:
     start_rank: int
     ranks: int  # 0: it holds workers of the head's rank
     python: str  # of the engine's environment, absolute
-    supervisor: str  # systemd or process-group
+    supervisor: str  # one of SUPERVISORS
     servers: int = 1
     address: str = ""  # on the network of the gang; empty: an older record, or a gang of one
 
@@ -108,6 +112,29 @@ def _schema() -> TypeAdapter[Generation]:
     return TypeAdapter(Generation)
 
 
+def _refuse_strange(known: Generation) -> None:
+    """Whoever can write on a host can write its record: what no deploy of ours writes must not get any further.
+
+    Raises `ValueError`. These texts go on into units, into files of Prometheus and onto the terminal.
+    """
+    if not NAME.fullmatch(known.name) or not GENERATION.fullmatch(known.generation):
+        raise ValueError("no name of a deployment and its generation")
+    shown = (known.recipe, known.variant, known.strategy, known.vllm, known.served_name, known.load_balancing)
+    if not "".join(shown).isprintable():
+        raise ValueError("a control character where a name belongs")
+    for member in known.members:
+        names.host_name(member.host)
+        if member.address:
+            names.address(member.address)
+        if member.url:
+            names.url(member.url)
+            names.port(urlsplit(member.url).port or 0)
+        if not member.python.startswith("/") or not member.python.isprintable():
+            raise ValueError("the engine's Python is no absolute path")
+        if member.supervisor not in SUPERVISORS:
+            raise ValueError(f"a supervisor that is none of {', '.join(SUPERVISORS)}")
+
+
 def read_generation(line: str, host: str) -> Generation:
     """Read a host's `generation.json`. Raises `BadInput` when it is not one of this format version."""
     try:
@@ -117,9 +144,8 @@ def read_generation(line: str, host: str) -> Generation:
         for own in ("host", "head", "supervisor"):
             data.pop(own)
         members = tuple(Member(**member) for member in data.pop("members"))
-        # Whoever can write on a host can write this file: words where numbers belong must not get any further.
-        known = Generation(members=members, ports=data.pop("ports"), **data)
-        return _schema().validate_python(asdict(known))
+        known = _schema().validate_python(asdict(Generation(members=members, ports=data.pop("ports"), **data)))
+        _refuse_strange(known)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise BadInput(
             "the record of the deployment on the host cannot be read",
@@ -129,3 +155,4 @@ def read_generation(line: str, host: str) -> Generation:
             next_command="deploy again with this version of bringup",
             host=host,
         ) from None
+    return known

@@ -135,4 +135,13 @@ def _given(command: HostCommand, program: Program) -> list[str]:
     words = [word.partition("=/") for word in command.argv[3:] if not word.startswith(("-", "{"))]
     paths = [f"/{after}" if slash else before for before, slash, after in words]
     known = (program.model_dir, program.draft_dir, program.cache_dir)
-    return [path for path in paths if path.startswith("/") and path not in known]
+    given = [path for path in paths if path.startswith("/") and path not in known]
+    if parted := next((path for path in given if ":" in path), None):
+        raise BadInput(
+            "a path with a colon cannot be given to a container",
+            id="container-path",
+            observed=parted,
+            required="a path without ':', which docker takes for the end of it",
+            next_command="the same command with another path: a symbolic link on the hosts will do",
+        )
+    return given

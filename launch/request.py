@@ -20,8 +20,8 @@ DEFAULT_RPC_PORT = 13345
 DEFAULT_READY_TIMEOUT_S = 1800.0
 BALANCINGS = ("internal", "hybrid", "external")
 _COMMIT = re.compile(r"[0-9a-f]{40}")
-_GENERATION = re.compile(r"[0-9A-Za-z][0-9A-Za-z._-]{0,63}")
-_NAME = re.compile(r"[a-z0-9](?:[a-z0-9.-]{0,46}[a-z0-9])?")
+GENERATION = re.compile(r"[0-9A-Za-z][0-9A-Za-z._-]{0,63}")
+NAME = re.compile(r"[a-z0-9](?:[a-z0-9.-]{0,46}[a-z0-9])?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ def commit(flag: str, value: str) -> str | None:
 
 def generation(value: str) -> str:
     """A generation, as `history` shows it; empty when it is not given."""
-    if value and not _GENERATION.fullmatch(value):
+    if value and not GENERATION.fullmatch(value):
         raise refused("to", value, "a generation, as invoke history shows it")
     return value
 
@@ -133,7 +133,7 @@ def absolute_path(flag: str, value: str, what: str) -> str:
 
 def deployment_name(value: str) -> str | None:
     """A name that is safe as a folder and in a unit's name; None when it is not given."""
-    if value and not _NAME.fullmatch(value):
+    if value and not NAME.fullmatch(value):
         raise refused("name", value, "lower-case letters, digits, '.' and '-', at most 48, not at the ends")
     return value or None
 

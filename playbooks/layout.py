@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from inventory import names
+from inventory.errors import BadInput
+
 
 @dataclass(frozen=True, slots=True)
 class Layout:
@@ -33,6 +36,17 @@ class Layout:
         return f"{self.state_dir}/images/{identity}"
 
     def weights(self, repo: str, commit: str) -> str:
+        """Raises `BadInput` for a repository that is no name on a hub: a recipe could lead out of the folder by it."""
+        try:
+            names.repository(repo)
+        except ValueError as error:
+            raise BadInput(
+                "the weights have a name that is none of a hub",
+                id="repository-name",
+                observed=repr(repo),
+                required=str(error),
+                next_command="correct model_id in the recipe: invoke recipes.validate names its file",
+            ) from None
         return f"{self.state_dir}/weights/{repo.replace('/', '--')}/{commit}"
 
     @property
