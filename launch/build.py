@@ -13,7 +13,7 @@ from launch.placement import LoadBalancing, Node, Placement
 from launch.plan_parts import head_of
 from launch.planned.wanted import KEY_FILE
 from launch.recovery.guard import guard_steps
-from launch.requirements import ports_of
+from launch.requirements import guard_port, ports_of
 from launch.supervise import state_step
 from launch.unit import UnitSettings, command_file, unit_file
 from playbooks.layout import Layout
@@ -117,7 +117,7 @@ def generation_of(
         members=members,
         asks_key=any(command.api_key for command in decision.commands),
         drain_s=drain_of(decision),
-        guard_port=placement.rpc_port + 1 if decision.commands[0].guard else 0,
+        guard_port=guard_port(placement) if decision.commands[0].guard else 0,
         tools={"--enable-auto-tool-choice", "--tool-call-parser"} <= set(decision.commands[0].argv),
     )
 

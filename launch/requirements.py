@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from launch.command import HostCommand
     from launch.decide import Decision
     from launch.memory.of_recipe import Forecast
-    from launch.placement import Node
+    from launch.placement import Node, Placement
 
 STATE_BYTES = 200_000_000  # logs, plans and job files of some hundred deploys
 
@@ -122,7 +122,7 @@ def _of_host(
         processes=processes_of(node, placement, api_servers=decision.api_servers[node.host]),
         address=node.address if several else None,
         interface=node.interface if several else None,
-        ports=ports_of(node, decision),
+        ports=(*ports_of(node, decision), *([guard_port(placement)] if command.guard else [])),
         space=(
             Space(state_dir, STATE_BYTES, "state"),
             *(Space(one.path, 0 if one.present else one.size or 0, one.purpose) for one in downloads),
@@ -151,11 +151,16 @@ def ports_of(node: Node, decision: Decision) -> tuple[int, ...]:
     return tuple(ports)
 
 
+def guard_port(placement: Placement) -> int:
+    """Where guards talk to each other, on every host: behind the two ports of what holds weights (launch/preload)."""
+    return placement.rpc_port + 3
+
+
 def own_pids(facts: HostFacts, name: str) -> tuple[int, ...]:
     if not is_known(facts.deployments):
         return ()
     ours = {name, weights_name(name)}  # its weights may be held by a deployment of their own
-    return tuple(pid for one in facts.deployments if one.name in ours for pid in one.pids)
+    return tuple(pid for one in facts.deployments if one.name in ours for pid in one.holders)
 
 
 def memory_forecast(forecast: Forecast | None) -> MemoryForecast | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -34,6 +34,7 @@ class Report:
     unit: Mapping[str, str]
     pids: tuple[int, ...]
     cgroups: tuple[tuple[int, str], ...] = ()
+    guard_pids: tuple[int, ...] = ()
 
 
 def read_deployments(answers: Answers) -> Maybe[tuple[RunningDeployment, ...]]:
@@ -76,9 +77,14 @@ def parse_report(text: str) -> Report:
         record=tuple(first.get("record", "").split()),
         leader=tuple(first.get("leader", "").split()),
         unit={key: value for key, _, value in properties},
-        pids=tuple(int(pid) for pid in lines.get("process", []) if re.fullmatch(r"\d{1,10}", pid)),
+        pids=pids_in(lines.get("process", [])),
+        guard_pids=pids_in(lines.get("guard", [])),
         cgroups=tuple((int(one[1]), one[2]) for line in lines.get("cgroup", []) if (one := CGROUP.fullmatch(line))),
     )
+
+
+def pids_in(words: Iterable[str]) -> tuple[int, ...]:
+    return tuple(int(word) for word in words if re.fullmatch(r"\d{1,10}", word))
 
 
 def deployment(report: Report, generation: Fields, boot_id: str) -> RunningDeployment:
@@ -94,6 +100,7 @@ def deployment(report: Report, generation: Fields, boot_id: str) -> RunningDeplo
         supervisor=supervisor,
         pids=report.pids,
         cgroups=report.cgroups,
+        guard_pids=report.guard_pids,
     )
 
 

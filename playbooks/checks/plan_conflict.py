@@ -36,7 +36,7 @@ def clash(other: RunningDeployment, facts: HostFacts, needs: HostRequirements) -
     devices = facts.gpus.devices if is_known(facts.gpus) else ()
     gpus = {g.index for g in devices if g.index in needs.gpus for p in g.processes if p.pid in other.pids}
     listeners = facts.listeners if is_known(facts.listeners) else ()
-    ports = {one.port for one in listeners if one.port in needs.ports and pids_of(one) & set(other.pids)}
+    ports = {one.port for one in listeners if one.port in needs.ports and pids_of(one) & set(other.holders)}
     parts = [f"GPU {ranges(gpus)}"] if gpus else []
     parts += [f"port {ranges(ports)}"] if ports else []
     return " and ".join(parts)

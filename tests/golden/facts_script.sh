@@ -927,6 +927,7 @@ deployment_report() {
         printf 'process %s\n' "$pid"
         cgroup_of "$pid"
     done
+    processes_by_session "$1/guard-record" | sed 's/^/guard /'
 }
 
 # cgroup_of PID: `cgroup PID PATH`, of version 2 or of systemd's own hierarchy.

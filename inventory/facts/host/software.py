@@ -57,6 +57,12 @@ class RunningDeployment:
     supervisor: Literal["systemd", "process-group"]
     pids: tuple[int, ...]
     cgroups: tuple[tuple[int, str], ...] = ()  # pid and path; none: not told
+    guard_pids: tuple[int, ...] = ()  # of its guard, which is none of its ranks
+
+    @property
+    def holders(self) -> tuple[int, ...]:
+        """All that may hold its ports."""
+        return (*self.pids, *self.guard_pids)
 
 
 @dataclass(frozen=True, slots=True)

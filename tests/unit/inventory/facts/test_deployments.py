@@ -67,6 +67,11 @@ def test_what_is_told_of_it() -> None:
     )
 
 
+def test_a_guard_is_none_of_the_ranks_and_may_hold_a_port() -> None:
+    one = only(host("record 77 5000 boot-2\nguard 90\nguard 91\nguard x\n"))
+    assert (one.state, one.pids, one.holders) == ("dead", (), (90, 91))
+
+
 def test_no_folder_is_no_deployment_and_no_permission_is_unknown() -> None:
     absent: Said = (2, "ls: cannot access '/s/deployments': No such file or directory")
     assert read_deployments(answers({"deployments.folder": absent})) == ()
