@@ -118,6 +118,7 @@ def generation_of(
         asks_key=any(command.api_key for command in decision.commands),
         drain_s=drain_of(decision),
         guard_port=guard_port(placement) if decision.commands[0].guard else 0,
+        hardware=choice.hardware,
         tools={"--enable-auto-tool-choice", "--tool-call-parser"} <= set(decision.commands[0].argv),
     )
 

@@ -73,6 +73,7 @@ class Generation:
     drain_s: int = 0  # seconds that running requests get when it is stopped
     tools: bool = False  # it is asked for calls of tools too
     guard_port: int = 0  # where its guards talk to each other; 0: it has none
+    hardware: str = ""  # the profile, "cpu" for none; empty: an older record
 
     @property
     def hosts(self) -> tuple[str, ...]:
@@ -119,8 +120,16 @@ def _refuse_strange(known: Generation) -> None:
     """
     if not NAME.fullmatch(known.name) or not GENERATION.fullmatch(known.generation):
         raise ValueError("no name of a deployment and its generation")
-    shown = (known.recipe, known.variant, known.strategy, known.vllm, known.served_name, known.load_balancing)
-    if not "".join(shown).isprintable():
+    shown = (
+        known.recipe,
+        known.variant,
+        known.strategy,
+        known.vllm,
+        known.served_name,
+        known.load_balancing,
+        known.hardware,
+    )
+    if not "".join((*shown, known.hardware)).isprintable():
         raise ValueError("a control character where a name belongs")
     for member in known.members:
         names.host_name(member.host)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from inventory.facts.base import is_known
@@ -121,13 +121,20 @@ def talks_rdma(decision: Decision, facts: Mapping[str, HostFacts]) -> bool | Non
     """
     nodes = decision.placement.nodes
     envs = [dict(command.env) for command in decision.commands]
-    if len(nodes) < 2 or decision.choice.hardware == CPU or any(facts[node.host].simulated for node in nodes):
+    if len(nodes) < 2 or decision.choice.hardware == CPU:
+        return False
+    return rdma_of(envs, [facts[node.host] for node in nodes])
+
+
+def rdma_of(envs: Sequence[Mapping[str, str]], hosts: Sequence[HostFacts]) -> bool | None:
+    """The same of several hosts with GPUs, by the environments of their ranks."""
+    if any(one.simulated for one in hosts):
         return False
     if any(env.get("NCCL_IB_DISABLE") == "1" or env.get("NCCL_NET") == "Socket" for env in envs):
         return False
     if any(env.get("NCCL_NET") == "IB" or "NCCL_IB_HCA" in env for env in envs):
         return True
-    return True if all(has_active_port(facts[node.host]) for node in nodes) else None
+    return True if all(has_active_port(one) for one in hosts) else None
 
 
 def has_active_port(facts: HostFacts) -> bool:

@@ -16,11 +16,23 @@ if TYPE_CHECKING:
 
 def processes_of(node: Node, placement: Placement, *, api_servers: int) -> Processes:
     """Count what `node` runs. A headless follower is one launcher with engine cores and workers."""
-    local = placement.engine_cores(node)
-    is_coordinator = placement.data_parallel_size > 1 and node.node_rank == 0
-    if not node.serves:
+    return counted(
+        serves=node.serves,
+        local=placement.engine_cores(node),
+        workers=len(node.ranks) * placement.gpus_per_part,
+        api_servers=api_servers,
+        each_serves=placement.load_balancing in {LoadBalancing.HYBRID, LoadBalancing.EXTERNAL},
+        coordinates=placement.data_parallel_size > 1 and node.node_rank == 0,
+    )
+
+
+def counted(
+    *, serves: bool, local: int, workers: int, api_servers: int, each_serves: bool, coordinates: bool
+) -> Processes:
+    """The processes of a host with `local` engine cores. `each_serves`: every host of the gang has API servers."""
+    if not serves:
         launchers = 1
-    elif placement.load_balancing in {LoadBalancing.HYBRID, LoadBalancing.EXTERNAL}:
+    elif each_serves:
         launchers = int(local > 1)
     else:
         launchers = int(api_servers > 1)
@@ -28,6 +40,6 @@ def processes_of(node: Node, placement: Placement, *, api_servers: int) -> Proce
         api_servers=api_servers,
         launchers=launchers,
         engine_cores=local,
-        workers=len(node.ranks) * placement.gpus_per_part,
-        coordinators=int(is_coordinator),
+        workers=workers,
+        coordinators=int(coordinates),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -17,7 +18,8 @@ OURS = "BRINGUP_DEPLOYMENT"
 class StoredCommand:
     """`program`: what stands before `serve`, its last word is vLLM's; `container`: `docker` or `podman`, or None.
 
-    `env` is what the engine gets, without our own marks and the key that clients must send.
+    `env` is what the engine gets, without our own marks and the key that clients must send. `folder`: the generation's.
+    `image`, and `arguments` that the container is run with, without its environment: empty where there is none.
     """
 
     program: str
@@ -25,6 +27,9 @@ class StoredCommand:
     env: dict[str, str]
     model: str
     options: tuple[str, ...]
+    folder: str = ""
+    image: str = ""
+    arguments: tuple[str, ...] = ()
 
     def value_of(self, flag: str) -> str | None:
         """The value of an option that stands once and has one, None when it is not there."""
@@ -49,13 +54,21 @@ def read_command(text: str) -> StoredCommand | None:
     if not found:
         return None
     before = words[:place]
+    image = ""
+    arguments: tuple[str, ...] = ()
     engine = next((word for word in before if word in {"docker", "podman"}), None)
     if engine:
         named = before[before.index(engine) :]
         env = [word for flag, word in pairwise(named) if flag == "--env" and "=" in word]
-        program = named[named.index("--entrypoint") + 1]
+        program, image = named[named.index("--entrypoint") + 1], named[-1]
+        arguments = _without_env(named[2 : named.index("--entrypoint")])
     else:
         env = [word for word in before if _ASSIGNMENT.match(word)]
         program = before[-1]
-    kept = {key: value for key, _, value in (word.partition("=") for word in env) if key != OURS}
-    return StoredCommand(program, engine, kept, model, tuple(words[place + 2 :]))
+    kept = {key: value for key, _, value in (word.partition("=") for word in env)}
+    folder = kept.pop(OURS, "")
+    return StoredCommand(program, engine, kept, model, tuple(words[place + 2 :]), folder, image, arguments)
+
+
+def _without_env(words: Sequence[str]) -> tuple[str, ...]:
+    return tuple(word for before, word in pairwise(("", *words)) if "--env" not in {before, word})
