@@ -10,12 +10,14 @@ import http.server
 import json
 import random
 import re
+import ssl
 import sys
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from urllib.parse import parse_qs, unquote, urlsplit
 
 LFS_FROM = 10 << 10
@@ -99,9 +101,19 @@ class Hub:
 class Server(http.server.ThreadingHTTPServer):
     """`hub` answers as the hub itself; its `cdn` is a server of its own, to which no token may come."""
 
-    def __init__(self, address: tuple[str, int], hub: Hub) -> None:
+    def __init__(self, address: tuple[str, int], hub: Hub, certificate: Path | None = None) -> None:
         super().__init__(address, Handler)
         self.hub = hub
+        if certificate:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(certificate)
+            # Hands are shaken by the thread of each connection: nobody waits for a client that does not.
+            self.socket = context.wrap_socket(self.socket, server_side=True, do_handshake_on_connect=False)
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """A client that does not trust the certificate hangs up: that is no error of this server."""
+        if not isinstance(sys.exc_info()[1], ssl.SSLError):
+            super().handle_error(request, client_address)  # type: ignore[arg-type]
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -271,10 +283,11 @@ def _slip(hub: Hub, asked: str) -> Slip | None:
 
 
 @contextmanager
-def serving(address: str = "127.0.0.1", port: int = 0) -> Iterator[Hub]:
-    hub = Hub()
-    servers = [Server((address, port), hub), Server((address, 0), hub)]
-    hub.url, hub.cdn = (f"http://{address}:{one.server_address[1]}" for one in servers)
+def serving(address: str = "127.0.0.1", port: int = 0, *, certificate: Path | None = None) -> Iterator[Hub]:
+    """A hub of its own; with `certificate`, a file with a key in it, by TLS."""
+    hub, scheme = Hub(), "https" if certificate else "http"
+    servers = [Server((address, number), hub, certificate) for number in (port, 0)]
+    hub.url, hub.cdn = (f"{scheme}://{address}:{one.server_address[1]}" for one in servers)
     threads = [threading.Thread(target=one.serve_forever, args=(0.05,), daemon=True) for one in servers]
     for thread in threads:
         thread.start()

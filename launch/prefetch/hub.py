@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import urlsplit
@@ -62,7 +63,7 @@ def failed(error: Exception, repo: str, revision: str, endpoint: Url | None, tok
     refusal = next(one for one in REFUSALS if one.id == name)
     seen = next((line for line in said.splitlines() if line.strip()), said)
     return CheckFailed(
-        refusal.message.replace("the host", "this machine"),
+        re.sub(r"th(e|is) host", "this machine", refusal.message),
         id=name,
         observed=f"{repo} at {revision[:12]} on {endpoint or DEFAULT_HUB}: {seen[:200]}",
         required=refusal.required,
@@ -72,6 +73,7 @@ def failed(error: Exception, repo: str, revision: str, endpoint: Url | None, tok
 
 _NEXT = {
     "hub-unreachable": "curl -sSIL -m 20 the hub's address; or, from a folder here: --fetch push --from FOLDER",
+    "clock-wrong": "here: date -u; timedatectl status; set the clock and type the same command again",
     "hub-certificate": "curl -sSIL -m 20 the hub's address; or, from a folder here: --fetch push --from FOLDER",
 }
 

@@ -9,10 +9,12 @@ from urllib.parse import quote as percent
 from inventory.errors import BringupError, CheckFailed
 from launch.prefetch.job import REFUSALS
 from launch.prefetch.manifest import Manifest, ManifestFile, is_inside
+from launch.prefetch.programs.client import named
 from launch.prefetch.source import DEFAULT_MODELSCOPE
 from playbooks.web import StatusError, Web
 
 BRANCH = "master"
+CERTIFICATES = frozenset({"clock-wrong", "hub-certificate"})
 NAMES = {401: "hub-unauthorized", 403: "hub-gated", 404: "hub-not-found", 429: "hub-rate-limited"}
 
 
@@ -30,7 +32,8 @@ def resolve(repo: str, commit: str, *, endpoint: str = DEFAULT_MODELSCOPE, revis
     except (ValueError, KeyError, TypeError) as error:
         raise _failed("hub-unavailable", repo, f"{endpoint} answers with something else: {error!r:.120}") from None
     except BringupError as error:
-        raise _failed("hub-unreachable", repo, error.observed) from None
+        name, _ = named(error.observed)
+        raise _failed(name if name in CERTIFICATES else "hub-unreachable", repo, error.observed) from None
     return Manifest(repo, commit, files, source=f"{endpoint} {revision}")
 
 

@@ -23,8 +23,9 @@ LAST_BYTES = 20_000
 # What the hub's client says when it gives up, in the order of what decides. Tried against huggingface_hub 2.4.
 SAID = (
     ("disk-full", r"No space left on device|Disk quota exceeded|os error 28"),
-    ("clock-wrong", r"certificate is not yet valid|certificate has expired|NotValidYet|CertExpired"),
-    ("hub-certificate", r"CERTIFICATE_VERIFY_FAILED|certificate verify failed|UnknownIssuer"),
+    ("clock-wrong", r"certificate is not yet valid|certificate has expired"),  # OpenSSL; below: rustls, for hf-xet
+    ("clock-wrong", r"certificate not valid yet|certificate expired|NotValidYet|certificate: Expired|CertExpired"),
+    ("hub-certificate", r"CERTIFICATE_VERIFY_FAILED|certificate verify failed|invalid peer certificate|UnknownIssuer"),
     ("hub-gated", r"403 Forbidden|Access denied|requires approval|GatedRepo|Cannot access gated repo"),
     ("hub-unauthorized", r"401 Unauthorized|401 Client Error|Invalid (user )?(token|credentials)"),
     ("hub-revision-gone", r"Revision not found|RevisionNotFound"),
