@@ -146,8 +146,13 @@ def talks_mnnvl(decision: Decision, facts: Mapping[str, HostFacts]) -> bool | No
     placement, choice = decision.placement, decision.choice
     if len(placement.nodes) < 2 or choice.hardware not in RACKS:
         return False
-    if any(facts[node.host].simulated for node in placement.nodes):
+    wide = placement.hosts_per_rank > 1 or bool(layout_of(decision).expert_parallel)
+    envs = [dict(command.env) for command in decision.commands]
+    return mnnvl_of(envs, [facts[node.host] for node in placement.nodes], wide=wide)
+
+
+def mnnvl_of(envs: Sequence[Mapping[str, str]], hosts: Sequence[HostFacts], *, wide: bool) -> bool | None:
+    """The same of several trays, whose parallelism is `wide` or stays within each."""
+    if any(one.simulated for one in hosts):
         return None
-    if any(("NCCL_MNNVL_ENABLE", "0") in command.env for command in decision.commands):
-        return False
-    return placement.hosts_per_rank > 1 or bool(layout_of(decision).expert_parallel)
+    return False if any(env.get("NCCL_MNNVL_ENABLE") == "0" for env in envs) else wide

@@ -16,7 +16,7 @@ from inventory.errors import ExitCode
 from launch.diagnosis import context
 from launch.diagnosis.attempt import before_stop, of_last_attempt
 from launch.diagnosis.capture import Capture, Kind, Source
-from launch.diagnosis.checked import ASKED
+from launch.diagnosis.checked import DECISIVE
 from launch.diagnosis.match import ORDER, matches
 from launch.diagnosis.roles import Serving, founds_of
 from launch.diagnosis.silence import Silent, silent_hosts
@@ -249,7 +249,9 @@ def _victim(base: Judgement, first: Found, ordered: Sequence[Found], capture: Ca
 
 
 def _decisive(failing: Sequence[Finding]) -> Finding | None:
-    own = (one for one in failing if one.check in ASKED and one.check in KNOWN)  # what a plan lacks has ended nothing
+    own = (
+        one for one in failing if one.check in DECISIVE and one.check in KNOWN
+    )  # what a plan lacks has ended nothing
     urgent = [one for one in own if KNOWN[one.check].PRIORITY in URGENT]
     return min(urgent, key=lambda one: (KNOWN[one.check].PRIORITY, one.check, one.host), default=None)
 

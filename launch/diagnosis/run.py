@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from inventory.errors import BringupError
 from inventory.facts import saved
-from launch.diagnosis import checked, collect, replay, show
+from launch.diagnosis import checked, collect, replay, show, stored
 from launch.diagnosis.collect import Depth
 from launch.diagnosis.judge import Judgement, judge
 
@@ -71,4 +71,6 @@ def _with_findings(capture: Capture, folder: Path) -> Capture:
     outputs = {host: dict(own) for host, own in capture.outputs.items()}
     for host, one in facts.items():
         outputs.setdefault(host, {})[f"{host}/gpu_owners.txt"] = checked.gpu_owners(one)
-    return replace(capture, findings=checked.findings(facts, capture.name), outputs=outputs)
+    told = checked.checked(facts, capture.name, stored.read(capture), at=capture.at)
+    not_checked = (*capture.not_checked, *told.not_checked)
+    return replace(capture, findings=told.findings, outputs=outputs, not_checked=not_checked)

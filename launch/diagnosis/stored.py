@@ -17,13 +17,15 @@ from inventory.facts.base import is_known
 from inventory.secret import HIDDEN
 from launch.generation import Generation, Member, read_generation
 from launch.hardware import CPU
-from launch.plan_parts import rdma_of, utilization
+from launch.plan_parts import mnnvl_of, rdma_of, utilization
 from launch.preload.daemon import weights_name
 from launch.processes import counted
+from launch.requirements import STATE_BYTES
 from launch.serving.stored_command import StoredCommand, read_command
 from launch.unit import STOP_TIMEOUT_S
 from launch.vllm_args.parse import UnknownVersion, parse
 from playbooks.argv import number, options
+from playbooks.racks import RACKS
 from playbooks.requirements import (
     Container,
     ExpectedWeights,
@@ -103,7 +105,7 @@ def requirements(stored: Mapping[str, Stored], facts: Mapping[str, HostFacts], *
         layout=_layout(first, data_parallel),
         container=_container(one) if one.container else None,
         rdma=_rdma(stored, facts),
-        mnnvl=None if several else False,
+        mnnvl=_mnnvl(stored, facts),
         shutdown_timeout_s=gang.drain_s,
         stop_timeout_s=None if one.container else STOP_TIMEOUT_S + gang.drain_s,
         at=at,
@@ -126,11 +128,11 @@ def of_host(host: str, stored: Stored, facts: HostFacts) -> HostRequirements:
         address=member.address or None if several else None,
         interface=env.get("GLOO_SOCKET_IFNAME") if several else None,
         ports=ports_of(stored),
-        space=(Space(folder["state"], 0, "state"),) if folder else (),
+        space=(Space(folder["state"], STATE_BYTES, "state"),) if folder else (),
         own_pids=own_pids(facts, gang.name),
         argv=(command.program, "serve", command.model, *command.options),
         env=tuple(shown.items()),
-        weights=_weights(command.model),
+        weights=_weights(command.model) if folder and command.model.startswith(f"{folder['state']}/") else None,
         numa_bind="--numa-bind" in stored.options,
         gpu_memory_utilization=_utilization(command, gang.vllm) if gpus else None,
     )
@@ -255,3 +257,13 @@ def _rdma(stored: Mapping[str, Stored], facts: Mapping[str, HostFacts]) -> bool 
     if len(first.gang.members) < 2 or first.gang.hardware == CPU:
         return False
     return rdma_of([one.command.env for one in stored.values()], [facts[host] for host in stored])
+
+
+def _mnnvl(stored: Mapping[str, Stored], facts: Mapping[str, HostFacts]) -> bool | None:
+    first = next(iter(stored.values()))
+    hardware, told = first.gang.hardware, first.options
+    if len(first.gang.members) < 2 or (hardware and hardware not in RACKS):
+        return False
+    wide = (number(told, "--nnodes") or 1) > 1 or "--enable-expert-parallel" in told
+    envs = [one.command.env for one in stored.values()]
+    return mnnvl_of(envs, [facts[host] for host in stored], wide=wide) if hardware else None

@@ -18,7 +18,9 @@ collect() {
     printf '%s %s %s\n' "$(date +%s.%N)" "$(date +%z)" "$(cut -d ' ' -f 1 /proc/uptime)" >"$co_dir/clock.txt"
     co_link=$state_dir/deployments/$co_name/current
     deployment_state "$co_name" >"$co_dir/state.txt"
-    [ ! -r "$co_link/generation.json" ] || head -c 65536 "$co_link/generation.json" >"$co_dir/generation.json"
+    for co_file in generation.json command.sh; do
+        [ ! -r "$co_link/$co_file" ] || head -c 65536 "$co_link/$co_file" >"$co_dir/$co_file"
+    done
     ends_of "$co_link/log" >"$co_dir/log" 2>/dev/null || rm -f "$co_dir/log"
     written_at "$co_link/log" >"$co_dir/log_age.txt"
     supervised

@@ -55,13 +55,16 @@ def test_a_failed_deploy_names_the_rank_and_a_capture_still_does(lab: Lab, tmp_p
 
     told = invoke("diagnose", *HOSTS, "--json", inventory=lab.inventory)
     assert (told.code, told.data["id"], told.data["host"], told.data["ranks"]) == (6, "F-GLOO-LOOPBACK", "tray2", [5])
+    assert not [one for one in told.data["not_checked"] if "need the plan" in one], "hosts store what was asked of them"
+    strangers = {"gpu.owners", "net.ports_free", "plan.conflict"}
+    assert not [one for one in told.data["findings"] if one["check"] in strangers], "nobody but our own ranks is there"
 
     folder = tmp_path / "capture"
     kept = invoke("diagnose", *HOSTS, "--capture", str(folder), inventory=lab.inventory)
     assert kept.code == 6, kept
     manifest = json.loads((folder / "manifest.json").read_text())
     assert manifest["kind"] == "capture"
-    assert {"log", "ps.txt", "clock.txt"} <= manifest["hosts"]["tray1"]["files"].keys()
+    assert {"log", "ps.txt", "clock.txt", "command.sh"} <= manifest["hosts"]["tray1"]["files"].keys()
     assert abs(manifest["hosts"]["tray2"]["ahead_s"]) < 5
     assert not [path for path in folder.rglob("*") if path.is_file() and SECRET.encode() in path.read_bytes()]
 

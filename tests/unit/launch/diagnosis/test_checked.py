@@ -16,13 +16,17 @@ CLOSED = "RuntimeError: [pair.cc:547] Connection closed by peer [10.0.0.2]:3112"
 
 
 def test_a_good_host_has_no_failing_check_without_a_plan() -> None:
-    assert [one for one in checked.findings({"tray1": GOOD}, "demo") if one.status == "fail"] == []
-    assert checked.findings({}, "demo") == ()
+    told = checked.checked({"tray1": GOOD}, "demo", {})
+    assert [one for one in told.findings if one.status == "fail"] == []
+    assert told.not_checked == (
+        "checks of tray1 that need the plan: its stored generation is not there, or another one",
+    )
+    assert checked.checked({}, "demo", {}) == checked.Checked()
 
 
 def test_a_failing_check_answers_where_logs_tell_only_consequences() -> None:
     lost = Xid(79, "0000:18:00", 60.0, "GPU has fallen off the bus")
-    found = checked.findings({"tray1": GOOD, "tray2": replace(GOOD, host="tray2", xids=(lost,))}, "demo")
+    found = checked.checked({"tray1": GOOD, "tray2": replace(GOOD, host="tray2", xids=(lost,))}, "demo", {}).findings
     failing = [one for one in found if one.status == "fail"]
     assert ("gpu.xid", "tray2") in {(one.check, one.host) for one in failing}
     text = begins("10:00:00") + traceback("10:05:00", CLOSED)
@@ -35,7 +39,7 @@ def test_a_failing_check_answers_where_logs_tell_only_consequences() -> None:
 
 def test_a_check_confirms_what_a_log_says() -> None:
     lost = Xid(79, "0000:18:00", 60.0, "GPU has fallen off the bus")
-    failing = checked.findings({"tray1": replace(GOOD, host="tray1", xids=(lost,))}, "demo")
+    failing = checked.checked({"tray1": replace(GOOD, host="tray1", xids=(lost,))}, "demo", {}).findings
     text = begins("10:00:00") + traceback("10:05:00", "torch.AcceleratorError: CUDA error: unspecified launch failure")
     judged = judge(replace(capture_of([File("tray1.log", "tray1", text, cut=False)]), findings=failing))
     assert judged.first is not None
