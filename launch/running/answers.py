@@ -34,9 +34,10 @@ def show(seen: Status, report: Report) -> None:
 
 
 def _first(seen: Status) -> Iterator[str]:
-    """What failed first: the rank's own words, by the log; `diagnose` looks further."""
+    """What failed first, by the ends of the logs; `diagnose` looks further."""
     if seen.first:
-        yield f"failed first: {seen.first.host}: {seen.first.sentence}"
+        named = f" [{seen.first.id}]" if seen.first.id else ""
+        yield f"failed first: {seen.first.host}: {seen.first.sentence}{named}"
     if seen.verdict.health in {Health.DOWN, Health.DEGRADED, Health.UNKNOWN}:
         yield f"  more: invoke diagnose {seen.deployment.gang.flags}"
 

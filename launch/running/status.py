@@ -16,6 +16,7 @@ from inventory.errors import BringupError
 from inventory.transport.exchange import in_time
 from launch.operate import canary_script
 from launch.phases import Phase, Role, phase_of
+from launch.running.first_failure import FirstFailure, first_failure
 from launch.running.hardware import Hardware, look_at_hardware
 from launch.running.history import Entry, united, usual
 from launch.running.look import CANARY_S, DEADLINE_S, Look, look_script, read_look
@@ -33,15 +34,6 @@ if TYPE_CHECKING:
 SURVEY_S = 9.0
 """A host that has not told within it which deployments it has is silent."""
 LOOK_S = 17.0
-
-
-@dataclass(frozen=True, slots=True)
-class FirstFailure:
-    """What the logs hold as the first cause: which host, which sentence, and the line that holds it."""
-
-    host: str
-    sentence: str
-    line: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +76,7 @@ def status(fleet: Fleet, deployment: Deployment) -> Status:
         verdict=verdict,
         looks=looks,
         phases=_phases(heard, looks, verdict),
-        first=_first_failure(heard, looks, verdict),
+        first=first_failure(heard, looks, verdict, seen_hardware.findings),
         hardware=seen_hardware,
         history=history[-5:],
         usual=known,
@@ -128,18 +120,3 @@ def _phases(deployment: Deployment, looks: Mapping[str, Look], verdict: Verdict)
             progress = phase_of(log.splitlines(), Role.SERVING if member.url else Role.HEADLESS)
             found[member.host] = progress.sentence
     return found
-
-
-def _first_failure(deployment: Deployment, looks: Mapping[str, Look], verdict: Verdict) -> FirstFailure | None:
-    """The first cause that a log tells, that of a host whose ranks are gone before any other's."""
-    if verdict.health in {Health.HEALTHY, Health.STOPPED}:
-        return None
-    seen = states(deployment)
-    members = sorted(deployment.gang.members, key=lambda one: seen[one.host] in {"running", "no answer"})
-    for member in members:
-        look = looks.get(member.host)
-        if look and look.log:
-            progress = phase_of(look.log.splitlines(), Role.SERVING if member.url else Role.HEADLESS)
-            if progress.error:
-                return FirstFailure(member.host, progress.error, progress.cause_line)
-    return None
