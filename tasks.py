@@ -236,7 +236,7 @@ VERBS = (
     ),
     verb(
         "weights.gc",
-        "Weights that nothing stored needs: --yes removes them.",
+        "Weights and caches that nothing stored needs: --yes removes them.",
         ("inventory",),
         hosts="all",
         yes=False,

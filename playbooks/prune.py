@@ -1,7 +1,8 @@
 """What bringup leaves on a host is bounded: old jobs, old generations, environments that no stored generation needs.
 
 Text for a shell alone; it is run under the host's lock. Never removed: what runs, what ended without a record less than
-a month ago, the current generation of a deployment, weights, caches, images, and what bringup did not make.
+a month ago, the current generation of a deployment, weights, images, and what bringup did not make. Caches are
+launch/caches' own.
 """
 
 from __future__ import annotations

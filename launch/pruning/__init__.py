@@ -7,6 +7,9 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from inventory.errors import BringupError
+from launch.caches.collect import caches_removed
+from launch.caches.holdings import SPARE
+from launch.sizes import size
 from playbooks.prune import Pruned, prune_script, read_pruned
 
 if TYPE_CHECKING:
@@ -29,11 +32,23 @@ def prune(fleet: Fleet, hosts: Iterable[str], report: Report, *, needed: Iterabl
         script = prune_script(state_dir=fleet.state_dirs[transport.host], needed=digests)
         return read_pruned(transport.run(script, timeout=DEADLINE_S).text)
 
-    for host, outcome in fleet.each(one, tuple(hosts)).items():
+    names = tuple(hosts)
+    for host, outcome in fleet.each(one, names).items():
         if isinstance(outcome, BringupError):
             report.say(f"{host}: old jobs, generations and environments were not pruned: {outcome.message}")
         elif outcome:
             report.say(f"{host}: pruned {told(outcome)}")
+    _prune_caches(fleet, names, report)
+
+
+def _prune_caches(fleet: Fleet, hosts: tuple[str, ...], report: Report) -> None:
+    """Behind the rest: a generation that has gone needs no caches any more."""
+    for host, outcome in caches_removed(fleet, hosts, spare=SPARE).items():
+        if isinstance(outcome, BringupError):
+            report.say(f"{host}: old caches were not pruned: {outcome.message}: {outcome.observed} [{outcome.id}]")
+        elif outcome:
+            named = ", ".join(f"{one.stamp} ({size(one.bytes)})" for one in outcome)
+            report.say(f"{host}: pruned caches of builds that nothing needs: {named}")
 
 
 def told(pruned: Iterable[Pruned]) -> str:

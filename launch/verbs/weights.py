@@ -1,4 +1,4 @@
-"""Weights on hosts: what is where and who needs it, whether it is still right, and what may go."""
+"""Weights on hosts: what is where and who needs it, whether it is still right, and what may go, caches too."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from inventory.errors import BringupError, CheckFailed, ExitCode, raise_all
 from inventory.fleet import Fleet
+from launch.caches.collect import caches_held_by, caches_removed
+from launch.caches.holdings import CacheFolder, CacheVerdict, judged_caches
 from launch.report import Report, print_json, print_table
 from launch.sizes import size
 from launch.verbs import arguments
@@ -128,44 +130,99 @@ def _refuse_wrong(told: Sequence[Compared]) -> None:
 
 
 def weights_gc(*, hosts: str, inventory: str, yes: bool, dry_run: bool, json: bool) -> ExitCode:
-    """Show what nothing needs; with --yes remove it."""
+    """Show what nothing needs, weights and caches; with --yes remove it."""
     report = Report()
     chosen = arguments.chosen_hosts(hosts, inventory)
     with Fleet(chosen) as fleet:
         found, errors = _held(fleet)
+        caches, more = _caches(fleet)
         verdicts = {host: judged(held) for host, held in found.items()}
-        going = {host: [one.holding for one in told if one.may_go] for host, told in verdicts.items()}
-        going = {host: holdings for host, holdings in going.items() if holdings}
         if json:
-            print_json(
-                KIND, [_row(one.holding) | {"kept_because": one.reasons} for v in verdicts.values() for one in v]
-            )
+            print_json(KIND, [*_verdict_rows(verdicts), *_cache_rows(caches)])
         else:
             _say_verdicts(verdicts, report)
-        raise_all(errors)
-        if not going or dry_run or not yes:
-            return _pending(going, chosen, report)
-        with locked(fleet, tuple(going), this_run("weights.gc"), fleet.state_dirs):
+            _say_caches(caches, report)
+        raise_all(errors + more)
+        going = _going(verdicts)
+        going_caches = {host: _going_caches(told) for host, told in caches.items() if _going_caches(told)}
+        if not (going or going_caches) or dry_run or not yes:
+            return _pending(_bytes(going, going_caches), chosen, report)
+        with locked(fleet, tuple({**going, **going_caches}), this_run("weights.gc"), fleet.state_dirs):
             gone = removed(fleet, going)
+            shown = {host: {one.stamp for one in folders} for host, folders in going_caches.items()}
+            gone_caches = caches_removed(fleet, tuple(shown), spare=0, shown=shown)
     for host, paths in gone.items():
         for path in paths:
             report.say(f"{host}: removed {path}", style="green")
+    for host, outcome in gone_caches.items():
+        for one in () if isinstance(outcome, BringupError) else outcome:
+            report.say(f"{host}: removed caches {one.stamp}", style="green")
+    raise_all([one for one in gone_caches.values() if isinstance(one, BringupError)])
     return ExitCode.DONE
+
+
+def _caches(fleet: Fleet) -> tuple[dict[str, tuple[CacheVerdict, ...]], list[BringupError]]:
+    outcomes = caches_held_by(fleet, tuple(fleet.hosts))
+    told = {host: judged_caches(one) for host, one in outcomes.items() if not isinstance(one, BringupError)}
+    return told, [one for one in outcomes.values() if isinstance(one, BringupError)]
+
+
+def _going(verdicts: Mapping[str, Sequence[Verdict]]) -> dict[str, list[Holding]]:
+    going = {host: [one.holding for one in told if one.may_go] for host, told in verdicts.items()}
+    return {host: holdings for host, holdings in going.items() if holdings}
+
+
+def _going_caches(told: Sequence[CacheVerdict]) -> list[CacheFolder]:
+    return [one.folder for one in told if one.may_go]
+
+
+def _verdict_rows(verdicts: Mapping[str, Sequence[Verdict]]) -> list[dict[str, object]]:
+    return [_row(one.holding) | {"kept_because": one.reasons} for told in verdicts.values() for one in told]
+
+
+def _cache_rows(caches: Mapping[str, Sequence[CacheVerdict]]) -> list[dict[str, object]]:
+    """`caches`: the stamp, where a row of weights has `model` and `commit`."""
+    return [
+        {
+            "host": one.folder.host,
+            "caches": one.folder.stamp,
+            "bytes": one.folder.bytes,
+            "used_by": list(one.folder.used_by),
+            "kept_because": one.reasons,
+        }
+        for told in caches.values()
+        for one in told
+    ]
 
 
 def _say_verdicts(verdicts: Mapping[str, Sequence[Verdict]], report: Report) -> None:
     for host, told in verdicts.items():
         for one in told:
             holding = one.holding
-            named = f"{host}: {holding.repo} {holding.commit[:12]}, {size(holding.bytes)}"
-            report.say(f"{named}: nothing needs it" if one.may_go else f"{named}: stays: {'; '.join(one.reasons[:3])}")
+            _say(report, f"{host}: {holding.repo} {holding.commit[:12]}, {size(holding.bytes)}", one.reasons)
 
 
-def _pending(going: Mapping[str, Sequence[Holding]], hosts: Sequence[Host], report: Report) -> ExitCode:
-    if not going:
+def _say_caches(caches: Mapping[str, Sequence[CacheVerdict]], report: Report) -> None:
+    for host, told in caches.items():
+        for one in told:
+            _say(report, f"{host}: caches {one.folder.stamp}, {size(one.folder.bytes)}", one.reasons)
+
+
+def _say(report: Report, named: str, reasons: Sequence[str]) -> None:
+    report.say(f"{named}: stays: {'; '.join(reasons[:3])}" if reasons else f"{named}: nothing needs it")
+
+
+def _bytes(going: Mapping[str, Sequence[Holding]], caches: Mapping[str, Sequence[CacheFolder]]) -> int | None:
+    """Of all that may go; None: nothing may."""
+    sizes = [one.bytes for holdings in going.values() for one in holdings]
+    sizes += [one.bytes for folders in caches.values() for one in folders]
+    return sum(sizes) if sizes else None
+
+
+def _pending(total: int | None, hosts: Sequence[Host], report: Report) -> ExitCode:
+    if total is None:
         report.say("nothing to remove", style="green")
         return ExitCode.DONE
-    total = sum(one.bytes for holdings in going.values() for one in holdings)
     named = ",".join(one.name for one in hosts)
     report.say(f"{size(total)} would be removed; nothing was. next: invoke weights.gc --hosts {named} --yes")
     return ExitCode.CHANGES_PENDING
