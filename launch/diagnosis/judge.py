@@ -234,10 +234,13 @@ def _unknown(base: Judgement, ordered: Sequence[Found]) -> Judgement:
 
 
 def _victim(base: Judgement, first: Found, ordered: Sequence[Found], capture: Capture) -> Judgement:
-    """The rank that ended without a word is among the hosts that tell nothing."""
-    telling = {one.host for one in ordered if one.role is not Role.NOTICE}
-    mute = [host for host in capture.hosts if host not in telling]
+    """The rank that ended without a word is among the hosts that tell nothing, or only that something ended before."""
+    told = {one.host for one in ordered if one.role is not Role.NOTICE}
+    later = {one.host for one in ordered if one.role is not Role.NOTICE and not _ended_before(one, first)}
+    mute = [host for host in capture.hosts if host not in told]
+    ended = [host for host in capture.hosts if host in told - later]
     where = f"; {', '.join(mute)} {'tells' if len(mute) == 1 else 'tell'} no error: look there first" if mute else ""
+    where = f"; {', '.join(ended)} ended before: look there first" if ended else where
     return replace(
         base,
         answer="consequence",
@@ -246,6 +249,10 @@ def _victim(base: Judgement, first: Found, ordered: Sequence[Found], capture: Ca
         why=f"only the end of something else is told; what came first is not in these logs{where}",
         next_commands=first.look,
     )
+
+
+def _ended_before(one: Found, first: Found) -> bool:
+    return one.role is Role.WRAPPER and one.at is not None and first.at is not None and one.at < first.at
 
 
 def _decisive(failing: Sequence[Finding]) -> Finding | None:

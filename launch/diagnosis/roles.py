@@ -121,7 +121,7 @@ def _kernel_role(one: Match, began: float | None, broke: float | None, *, marked
 def _device_role(one: Match, ended: dict[str, Match]) -> Role:
     """A device that fails behind the end of a peer fails because of it."""
     end = ended.get(one.source.host)
-    if not one.failure.device or end is None or one.failure.role is not Role.CAUSE:
+    if not one.failure.device or end is None or one.failure.role not in {Role.CAUSE, Role.SYMPTOM}:
         return one.failure.role
     if end.source.name == one.source.name:
         return Role.CONSEQUENCE if end.line.number < one.line.number else one.failure.role
