@@ -114,13 +114,16 @@ def judged_caches(held: CachesHeld, *, spare: int = 0) -> tuple[CacheVerdict, ..
 
 def remove_caches_script(stamps: Sequence[str], *, state_dir: str) -> str:
     """Remove folders, each at once for whoever looks. Prints `gone STAMP` for each."""
-    lines = [f"cd -- {quote(f'{state_dir}/caches')} || exit 1"]
+    lines = [
+        f"cd -- {quote(f'{state_dir}/caches')} || exit 1",
+        "rm -rf -- .going-*",
+    ]  # a run that was cut off left those
     for stamp in stamps:
         if not STAMP.fullmatch(stamp):
             raise ValueError(f"not a stamp of caches: {stamp!r}")
         beside = quote_all(
             [f"{place}{stamp}" for place in (".staged/", ".poisoned/", ".share-", ".incoming-", ".going-")]
         )
-        away = f"if [ -e {stamp} ]; then rm -rf -- .going-{stamp} && mv -T -- {stamp} .going-{stamp}; fi"
+        away = f"if [ -e {stamp} ]; then mv -T -- {stamp} .going-{stamp}; fi"
         lines.append(f"{away} && rm -rf -- {beside} && printf 'gone %s\\n' {stamp}")
     return "\n".join(lines) + "\n"

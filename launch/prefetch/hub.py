@@ -11,7 +11,7 @@ from inventory.errors import BringupError, CheckFailed
 from inventory.secret import Url
 from launch.prefetch.job import REFUSALS
 from launch.prefetch.manifest import Manifest, ManifestFile, is_inside
-from launch.prefetch.programs.client import named
+from launch.prefetch.programs.naming import named
 from launch.prefetch.source import DEFAULT_HUB
 
 if TYPE_CHECKING:

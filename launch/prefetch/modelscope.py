@@ -9,12 +9,11 @@ from urllib.parse import quote as percent
 from inventory.errors import BringupError, CheckFailed
 from launch.prefetch.job import REFUSALS
 from launch.prefetch.manifest import Manifest, ManifestFile, is_inside
-from launch.prefetch.programs.client import named
+from launch.prefetch.programs.naming import CERTIFICATES, named
 from launch.prefetch.source import DEFAULT_MODELSCOPE
 from playbooks.web import StatusError, Web
 
 BRANCH = "master"
-CERTIFICATES = frozenset({"clock-wrong", "hub-certificate"})
 NAMES = {401: "hub-unauthorized", 403: "hub-gated", 404: "hub-not-found", 429: "hub-rate-limited"}
 
 

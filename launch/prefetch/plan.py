@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from inventory.errors import BringupError, CheckFailed
-from launch.prefetch.job import KEEP_FREE
+from launch.prefetch.job import KEEP_FREE, REFUSALS
 from launch.prefetch.look import Seen
 from launch.prefetch.manifest import Manifest
+from launch.prefetch.programs.naming import CERTIFICATES, named
 from launch.prefetch.shares import MOST_SOURCES, nowhere, shares_of
 from launch.prefetch.source import Fetch, Origin, Source
 
@@ -131,6 +132,11 @@ def _refuse_not_shared(asked: Asking, seen: Mapping[str, Seen]) -> None:
 def _nobody(asked: Asking, seen: Mapping[str, Seen]) -> BringupError:
     reasons = "; ".join(f"{host}: {one.why_not or 'internet: false in the inventory'}" for host, one in seen.items())
     where = asked.source.folder or asked.manifest.source
+    told = {host: named(one.why_not)[0] for host, one in seen.items() if one.why_not}
+    distrusting = next((host for host in sorted(told, key=told.__getitem__) if told[host] in CERTIFICATES), None)
+    if distrusting:  # it does reach the hub: a mirror or a proxy is no way out of that
+        refusal = next(one for one in REFUSALS if one.id == told[distrusting])
+        return refusal.error(CheckFailed, distrusting, reasons[:300])
     return CheckFailed(
         f"no host reaches {where}, and none has all of {asked.manifest.repo}",
         id="hub-unreachable",

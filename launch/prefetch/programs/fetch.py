@@ -17,9 +17,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Any, NoReturn
 
-from .client import NO_USE_AGAIN, Download, hub_env, hub_words, named
+from .client import Download, hub_env, hub_words
 from .ended import Ended, say
 from .folder import CANCEL, FULL, Folder, write
+from .naming import NO_USE_AGAIN, named
 from .verify import faults
 
 OFTEN = 3

@@ -129,6 +129,7 @@ def state(tmp_path: Path) -> Path:
         beside.mkdir(parents=True)
         os.utime(beside, (then, then))
     (caches / "vllm").mkdir()
+    (caches / f".going-{'f' * 12}/vllm").mkdir(parents=True)
     (caches / ".kv-memory").mkdir()
     (root / "envs" / ENVIRONMENT).mkdir(parents=True)
     (root / "envs" / ENVIRONMENT / "bringup-env.json").write_text("{}")

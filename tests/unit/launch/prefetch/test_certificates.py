@@ -19,10 +19,14 @@ from inventory.errors import CheckFailed
 from inventory.secret import Url
 from launch.prefetch import hub as hubs
 from launch.prefetch import modelscope
-from launch.prefetch.programs.client import NO_USE_AGAIN, named
+from launch.prefetch.look import Asked, look_script, read_look
+from launch.prefetch.plan import Asking, planned
+from launch.prefetch.programs.naming import NO_USE_AGAIN, named
+from launch.prefetch.source import Fetch, Source
 from tests.certificates import made_certificate
 from tests.hub import Hub, made_files, serving
 from tests.unit.launch.prefetch.hosted import REPO, Outcome, carried_out, holds, job_of, manifest_of
+from tests.unit.playbooks.sh import sh
 
 pytestmark = pytest.mark.timeout(120)
 FILES = made_files(100_000, 2)
@@ -113,6 +117,22 @@ def test_this_machine_asks_a_hub_and_says_whose_clock_it_is(
     assert caught.value.id == "clock-wrong"
     assert "this machine" in caught.value.message
     assert "date -u" in caught.value.next_command
+
+
+@pytest.mark.parametrize(("trusted", "name"), [("no more", "clock-wrong"), ("", "hub-certificate")])
+def test_a_host_that_was_asked_before_anything_is_planned_is_named_with_it(
+    trusted: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with hub_of("no more", tmp_path) as (hub, certificate):
+        if trusted:
+            monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+        answer = sh(look_script(Asked(str(tmp_path), str(tmp_path / "weights"), reach=hub.url)))
+        seen = {"tray1": read_look("tray1", answer.stdout)}
+        asked = Asking(manifest_of(FILES, "c"), Fetch.HUB_ONCE, Source(), {"tray1": str(tmp_path / "weights")}, ())
+        with pytest.raises(CheckFailed) as caught:
+            planned(asked, seen)
+    assert (caught.value.id, caught.value.host) == (name, "tray1")
+    assert "certificate verify failed" in caught.value.observed
 
 
 @pytest.mark.parametrize(("trusted", "name"), [(True, "clock-wrong"), (False, "hub-certificate")])
