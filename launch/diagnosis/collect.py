@@ -27,10 +27,10 @@ from inventory.secret import HIDDEN
 from inventory.transport.exchange import in_time
 from launch import bundles
 from launch.diagnosis import manifest
+from launch.diagnosis.cleaned import cleaned
 from launch.diagnosis.environs import differences
 from launch.diagnosis.manifest import Kept, Manifest
 from launch.gather import Answered, asked_of
-from launch.generation import read_generation
 from launch.supervise import functions
 
 if TYPE_CHECKING:
@@ -53,7 +53,6 @@ MOST_FILES = 500
 MOST_FILE_BYTES = 8 << 20
 MOST_BYTES = 96 << 20
 FACTS = "facts"
-RECORD = "generation.json"
 NAME = re.compile(r"[\w][\w.-]{0,100}")
 ZONE = re.compile(r"([+-])(\d\d)(\d\d)")
 
@@ -179,20 +178,11 @@ def _written(folder: Path, one: HostTold, redactor: Redactor, hide: set[str]) ->
     """Write the texts of a host, and tell of each its size and sum."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, data in sorted(one.files.items()):
-        clean = _record(data, folder.name) if name == RECORD else None
-        clean = redactor.text(data) if clean is None else clean
+        clean = cleaned(name, folder.name, data, redactor)
         for secret in hide:
             clean = clean.replace(secret.encode(), HIDDEN.encode())
         (folder / name).write_bytes(clean)
         yield name, Kept(bytes=len(clean), sha256=hashlib.sha256(clean).hexdigest())
-
-
-def _record(data: bytes, host: str) -> bytes | None:
-    """The record of the generation as a deploy writes it, in which nothing is secret; None: it is something else."""
-    try:
-        return read_generation(data.decode(errors="replace"), host).to_line(host).encode()
-    except (BringupError, StopIteration):
-        return None
 
 
 def _save_facts(folder: Path, fleet: Fleet, told: Mapping[str, HostTold]) -> None:

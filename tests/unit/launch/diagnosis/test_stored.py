@@ -25,6 +25,7 @@ from launch.diagnosis.replay import File, capture_of, load
 from launch.diagnosis.stored import Stored
 from launch.engine import engines_of
 from launch.request import Request
+from launch.unit import UnitSettings, command_file
 from playbooks.check import run_checks
 from playbooks.checks import CHECKS
 from playbooks.finding import Finding, Status
@@ -255,3 +256,21 @@ def test_gpus_that_are_named_are_those() -> None:
 def test_what_cannot_be_read_is_not_there(name: str, tmp_path: Path) -> None:
     files = {"tray1/command.sh": "exec sleep", "tray1/generation.json": TRAYS.plan.gang.to_line("tray1")}
     assert read_back({**files, f"tray1/{name}": "{"}, tmp_path) == {}
+
+
+SECRETS = {"HF_TOKEN": "short", "DB_PASSWORD": "two words", "MY_AUTH_KEY": "it's\n'odd'"}
+
+
+def test_no_secret_of_a_stored_command_is_kept(tmp_path: Path) -> None:
+    """And the rest of it is read as before."""
+    one = TRAYS.plan.decision.commands[0]
+    command = replace(one, env=(*one.env, *SECRETS.items()))
+    folder = f"/var/lib/bringup/deployments/{NAME}/{TRAYS.plan.gang.generation}"
+    text = command_file(command, UnitSettings(NAME, TRAYS.plan.gang.generation, folder, "root"))
+    files = {"tray1/command.sh": text, "tray1/generation.json": TRAYS.plan.gang.to_line("tray1")}
+    kept = read_back(files, tmp_path)["tray1"].command
+    written = (tmp_path / "tray1/command.sh").read_text()
+    assert not [word for word in ("short", "two words", "odd") if word in written], written
+    assert {kept.env[name] for name in SECRETS} == {"***"}
+    assert kept.model == one.argv[2]
+    assert "HF_TOKEN" not in dict(stored.of_host("tray1", read_back(files, tmp_path)["tray1"], HEAD).env)
