@@ -68,6 +68,13 @@ def test_cold_then_warm_on_every_rank_then_poisoned_and_put_aside_once(trays: La
     assert "compiled code was found for 0 of 8 rank(s)" in mended.said
     assert on(trays, "tray1", "ls /var/lib/bringup/caches/.poisoned").stdout == "", "it served: they have had their use"
 
+    on(trays, "tray1", "mkdir -p /var/lib/bringup/caches/0123456789ab/vllm")
+    shown = invoke("weights.gc", "--hosts", "tray1", "--dry-run", "--json", inventory=trays.inventory)
+    caches = {one["caches"]: one for one in shown.data if "caches" in one}
+    assert caches.pop("0123456789ab")["kept_because"] == [], "no generation has ever named it"
+    assert all(one["used_by"] for one in caches.values())
+    assert caches, "what runs is among them"
+
 
 def test_weights_that_a_daemon_holds_outlive_the_engine(trays: Lab) -> None:
     typed = ("--model", "deepseek-v4-pro", "--hosts", "tray1,tray2")
