@@ -145,13 +145,16 @@ def proof(guard: Guard) -> str:
     return ""
 
 
-def look(guard: Guard) -> tuple[str, list[str], list[str], list[str]]:
-    """(what is wrong, in words; hosts that are gone; hosts that are silent; hosts that somebody stopped)."""
+def look(guard: Guard, *, stopped_by_us: bool = False) -> tuple[str, list[str], list[str], list[str]]:
+    """(what is wrong, in words; hosts that are gone; hosts that are silent; hosts that somebody stopped).
+
+    `stopped_by_us`: a recovery broke off, and ranks that are stopped are gone.
+    """
     states = guard.each("state")
     silent = [host for host, told in states.items() if told is None]
     words = {host: told[1].split() for host, told in states.items() if told}
     wanted = guard.told["generation"]
-    left = [host for host, one in words.items() if one[-1:] == [STOPPED] or one[:1] != [wanted]]
+    left = [host for host, one in words.items() if one[:1] != [wanted] or (one[1:] == [STOPPED] and not stopped_by_us)]
     gone = [host for host, one in words.items() if one[-1:] != [RUNNING] and host not in left]
     if gone:
         return f"ranks are gone on {', '.join(gone)}", gone, silent, left
@@ -160,78 +163,133 @@ def look(guard: Guard) -> tuple[str, list[str], list[str], list[str]]:
     return proof(guard), gone, silent, left
 
 
+class Memory:
+    """What must outlive the guard, which may lose its power in the middle: a file of the generation.
+
+    Whoever starts or stops the group by hand removes it. `restarts`: when the group was restarted, by the clock of this
+    host. `begun`: what was wrong when a recovery began that is not over. `locks`: runs of which a host may have a lock.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / "guard-memory"
+        kept: dict[str, Any] = {}
+        with contextlib.suppress(OSError, ValueError):
+            kept = dict(json.loads(self.path.read_text(encoding="utf-8")))
+        self.restarts: list[float] = kept.get("restarts", [])
+        self.locks: list[str] = kept.get("locks", [])
+        self.begun: str = kept.get("begun", "")
+
+    def keep(self) -> None:
+        """A disk that is full takes nothing: then it is known as long as this process lives."""
+        kept = {"restarts": self.restarts[-8:], "locks": self.locks, "begun": self.begun}
+        new = self.path.with_suffix(".new")
+        with contextlib.suppress(OSError):
+            new.write_text(json.dumps(kept), encoding="utf-8")
+            new.replace(self.path)
+
+
 class Watcher:
-    """The head's part. `restarts`: when the group was restarted, by the clock of this host."""
+    """The head's part."""
 
     def __init__(self, guard: Guard) -> None:
-        self.guard, self.failed, self.alerted = guard, 0, ""
-        self.restarts: list[float] = []
+        self.guard, self.failed, self.alerted, self.logged = guard, 0, "", ""
+        self.memory = Memory(guard.folder)
 
     def once(self) -> bool:
         """One look, and what follows from it. False when there is nothing left to guard."""
+        for run in list(self.memory.locks):  # one that a host lost its power with
+            self.unlock(run)
         if Path(self.guard.told["lock"]).exists():  # somebody works on the group
             self.failed = 0
             return True
-        wrong, gone, silent, left = look(self.guard)
+        begun = self.memory.begun
+        wrong, gone, silent, left = look(self.guard, stopped_by_us=bool(begun))
         if left:
             self.guard.log(f"stopped on {', '.join(left)}: the guard stands down")
             return False
-        if not wrong:
-            self.failed, self.alerted = 0, ""
+        if not wrong and not begun:
+            self.failed, self.alerted, self.logged = 0, "", ""
             return True
         self.failed += 1
-        self.guard.log(f"{wrong} (look {self.failed})")
-        if not gone and self.failed < SURE:
+        if wrong != self.logged or self.failed <= SURE:
+            self.guard.log(f"{wrong or begun} (look {self.failed})")
+            self.logged = wrong
+        if not gone and not begun and self.failed < SURE:
             return True
         if silent:
             # A host that does not answer can neither be stopped nor started: the rest alone would be a lone rank.
             self.alert(f"{wrong}: the group is left as it is until every host answers")
             return True
-        return self.recover(wrong)
+        return self.recover(begun or wrong, started=bool(begun) and not gone)
 
-    def recover(self, wrong: str) -> bool:
-        guard, now = self.guard, time.time()
+    def recover(self, wrong: str, *, started: bool = False) -> bool:
+        """Under the locks of all hosts. `started`: by the recovery that broke off; the ranks are on their way."""
         run = secrets.token_hex(4)
-        if any(told is None or told[0] for told in guard.each("lock", run).values()):
-            guard.each("unlock", run)
-            return True  # somebody else has it; they know better
+        self.memory.locks.append(run)
+        self.memory.keep()
         try:
-            captured = guard.each("capture", time.strftime("%Y%m%dT%H%M%SZ", time.gmtime()))
-            guard.log(f"captured: {', '.join(host for host, told in captured.items() if told and not told[0])}")
-            again = [at for at in self.restarts if now - at < guard.told["window_s"]]
-            if not self.all_said("stop"):
-                self.alert(f"{wrong}: it could not be stopped on every host")
-                return True
-            if again:
-                guard.each("history", self.entry(run, "gave-up", wrong))
-                self.alert(f"{wrong}: it was restarted once already; it is stopped now, on all hosts")
-                return False
-            self.restarts.append(now)
-            if self.all_said("start") and self.ready():
-                guard.each("keep")
-                guard.each("history", self.entry(run, "serving", wrong))
-                self.alert(f"{wrong}: it was restarted as a group and serves again", known=False)
-                self.failed = 0
-                return True
-            self.all_said("stop")
-            guard.each("history", self.entry(run, "never-ready", wrong))
-            self.alert(f"{wrong}: it was restarted and did not serve; it is stopped now, on all hosts")
-            return False
+            if any(told is None or told[0] for told in self.guard.each("lock", run).values()):
+                return True  # somebody else has it; they know better
+            self.memory.begun = wrong
+            self.memory.keep()
+            over, goes_on = self.conclude(run, wrong, self.ready()) if started else self.restart(run, wrong)
+            if over:
+                self.memory.begun = ""
+                self.memory.keep()
+            return goes_on
         finally:
-            guard.each("unlock", run)
+            self.unlock(run)
 
-    def all_said(self, verb: str) -> bool:
-        """Whether it worked on every host."""
+    def restart(self, run: str, wrong: str) -> tuple[bool, bool]:
+        """(whether the recovery is over, whether there is still something to guard)."""
+        guard, now = self.guard, time.time()
+        captured = guard.each("capture", time.strftime("%Y%m%dT%H%M%SZ", time.gmtime()))
+        guard.log(f"captured: {', '.join(host for host, told in captured.items() if told and not told[0])}")
+        again = [at for at in self.memory.restarts if now - at < guard.told["window_s"]]
+        stopped = self.all_said("stop")
+        if not all(stopped.values()):
+            self.alert(f"{wrong}: it could not be stopped on every host")
+            return None not in stopped.values(), True  # a host that was silent is stopped when it is back
+        if again:
+            guard.each("history", self.entry(run, "gave-up", wrong))
+            self.alert(f"{wrong}: it was restarted once already; it is stopped now, on all hosts")
+            return True, False
+        self.memory.restarts.append(now)
+        self.memory.keep()
+        return self.conclude(run, wrong, all(self.all_said("start").values()) and self.ready())
+
+    def conclude(self, run: str, wrong: str, serves: bool) -> tuple[bool, bool]:  # noqa: FBT001
+        """The same, of what was started."""
+        if serves:
+            self.guard.each("keep")
+            self.guard.each("history", self.entry(run, "serving", wrong))
+            self.alert(f"{wrong}: it was restarted as a group and serves again", known=False)
+            self.failed = 0
+            return True, True
+        stopped = all(self.all_said("stop").values())
+        self.guard.each("history", self.entry(run, "never-ready", wrong))
+        now = "it is stopped now, on all hosts" if stopped else "it could not be stopped on every host"
+        self.alert(f"{wrong}: it was restarted and did not serve; {now}")
+        return True, False
+
+    def unlock(self, run: str) -> None:
+        """Give the locks of `run` back; what a silent host still has is given back when it answers."""
+        if all(self.guard.each("unlock", run).values()):
+            self.memory.locks.remove(run)
+            self.memory.keep()
+
+    def all_said(self, verb: str) -> dict[str, bool | None]:
+        """Whether it worked, by host; None: no answer."""
         told = self.guard.each(verb)
         self.guard.log(f"{verb}: {json.dumps(told)}")
-        return all(one is not None and one[0] == 0 for one in told.values())
+        return {host: None if one is None else one[0] == 0 for host, one in told.items()}
 
     def ready(self) -> bool:
         """Wait until every rank completes; false when a rank is gone or the time is up."""
         until = time.monotonic() + self.guard.told["ready_s"]
         while time.monotonic() < until:
             time.sleep(self.guard.told["every_s"])
-            wrong, gone, _, _ = look(self.guard)
+            wrong, gone, _, _ = look(self.guard, stopped_by_us=True)
             if gone:
                 return False
             if not wrong:

@@ -184,6 +184,9 @@ what_is_left() {
     if [ -z "${keep_guard:-}" ] && wl_pid=$(guard_process "$wl_name"); then
         printf 'process %s: the guard of the group\n' "$wl_pid"
     fi
+    if [ -z "${keep_guard:-}" ] && [ -e "/etc/systemd/system/bringup-guard-$wl_name.service" ]; then
+        printf 'unit bringup-guard-%s.service, which starts the guard with the host\n' "$wl_name"
+    fi
     for wl_file in ${sp_shared:-}; do
         [ ! -e "$wl_file" ] || is_mapped "$wl_file" || printf 'shared memory %s\n' "$wl_file"
     done
@@ -412,6 +415,7 @@ guard_process() {
 # the head's guard, which starts the group, all of it.
 start_guard() {
     st_dir=$state_dir/deployments/$1/current
+    stop_guard "$1" # of another generation: it would keep the port, and act on ranks that it does not know
     [ -f "$st_dir/guard-run.sh" ] || return 0
     if [ -f "$st_dir/guard.service" ] && [ -d /run/systemd/system ]; then
         as_root install -m 0644 "$st_dir/guard.service" "/etc/systemd/system/bringup-guard-$1.service"
@@ -428,6 +432,7 @@ stop_guard() {
     if [ -e "/etc/systemd/system/bringup-guard-$1.service" ] && [ -d /run/systemd/system ]; then
         as_root systemctl disable --quiet --now "bringup-guard-$1.service"
         as_root rm -f "/etc/systemd/system/bringup-guard-$1.service"
+        as_root systemctl reset-failed "bringup-guard-$1.service" 2>/dev/null || :
     fi
     if sgd_pid=$(guard_process "$1"); then
         kill -TERM "$sgd_pid" 2>/dev/null || :
@@ -437,5 +442,5 @@ stop_guard() {
         done
         ! sgd_pid=$(guard_process "$1") || kill -KILL "$sgd_pid" 2>/dev/null || :
     fi
-    rm -f "$state_dir/deployments/$1"/*/guard-record
+    rm -f "$state_dir/deployments/$1"/*/guard-record "$state_dir/deployments/$1"/*/guard-memory
 }

@@ -120,7 +120,7 @@ def _unit(gang: Generation, folder: str, user: str) -> str:
         "[Service]\nType=exec\n"
         f"User={systemd_path(user)}\n"
         f"ExecStart=/bin/sh {systemd_quote(f'{folder}/guard-run.sh')}\n"
-        "Restart=on-failure\nRestartSec=5\nMemoryMax=512M\nTasksMax=64\n\n"
+        "Restart=on-failure\nRestartSec=5\nMemoryMax=512M\nTasksMax=512\n\n"
         "[Install]\nWantedBy=multi-user.target\n"
     )
 

@@ -166,6 +166,10 @@ def test_the_locks_are_those_of_the_verbs(program: ModuleType, hosts: tuple[Path
     assert not (hosts[0] / "tray1/lock").exists()
 
 
+class PowerCut(Exception):
+    """The guard is no more, in the middle of what it did."""
+
+
 class Words:
     """What the hosts say to a watcher, and what it asked of them."""
 
@@ -175,18 +179,28 @@ class Words:
         self.completes = True
         self.recovers = True
         self.stops = True
+        self.cut_at = ""  # the verb at which the guard itself loses its power
         self.asked: list[str] = []
+        self.program = program
         self.guard.each = self.each
         self.guard.told.update(every_s=0.01, ready_s=0.2)
         self.watcher = program.Watcher(self.guard)
 
     def each(self, verb: str, argument: str = "") -> dict[str, tuple[int, str] | None]:  # noqa: ARG002
         self.asked.append(verb)
+        if verb == self.cut_at:
+            raise PowerCut
         if verb == "state":
             return {host: None if said is None else (0, said) for host, said in self.states.items()}
         if verb == "start" and self.recovers:
             self.states, self.completes = dict.fromkeys(self.states, "g1 running"), True
-        return dict.fromkeys(self.states, (0 if verb != "stop" or self.stops else 1, ""))
+        said = (0 if verb != "stop" or self.stops else 1, "")
+        return {host: None if state is None else said for host, state in self.states.items()}
+
+    def boot(self) -> None:
+        """The host comes back, and its guard with it."""
+        self.cut_at, self.asked = "", []
+        self.watcher = self.program.Watcher(self.guard)
 
     @property
     def acted(self) -> list[str]:
@@ -250,6 +264,55 @@ def test_what_cannot_be_stopped_everywhere_is_not_started(words: Words) -> None:
     assert words.watcher.once()
     assert "start" not in words.acted
     assert "could not be stopped" in words.alerts()
+
+
+def test_once_within_the_window_holds_for_a_guard_that_came_back(words: Words) -> None:
+    """A start that takes its host down would be tried for ever."""
+    words.states["tray2"] = "g1 dead"
+    words.watcher.once()
+    words.boot()
+    words.states["tray1"] = "g1 dead"
+    assert not words.watcher.once()
+    assert "start" not in words.acted
+
+
+@pytest.mark.parametrize(
+    ("cut_at", "states", "then"),
+    [
+        ("capture", ("dead", "dead"), "serves again"),
+        ("stop", ("dead", "stopped"), "serves again"),
+        ("start", ("stopped", "stopped"), "it is stopped now"),
+        ("keep", ("dead", "running"), "it is stopped now"),
+        ("keep", ("running", "running"), "serves again"),
+    ],
+)
+def test_a_recovery_that_broke_off_is_brought_to_its_end_and_its_locks_are_given_back(
+    words: Words, cut_at: str, states: tuple[str, str], then: str
+) -> None:
+    words.states["tray2"] = "g1 dead"
+    words.cut_at = cut_at
+    words.watcher.unlock = lambda _: None
+    with pytest.raises(PowerCut):
+        words.watcher.once()
+    words.boot()
+    words.states = {"tray1": f"g1 {states[0]}", "tray2": None}
+    assert words.watcher.once(), "the other one still boots"
+    assert words.acted == ["unlock"], "it is asked of it until it answers"
+    words.states["tray2"] = f"g1 {states[1]}"
+    words.watcher.once()
+    assert then in words.alerts()
+    assert (words.watcher.memory.begun, words.watcher.memory.locks) == ("", [])
+
+
+def test_what_an_operator_did_since_a_recovery_broke_off_counts(words: Words) -> None:
+    words.states["tray2"] = "g1 dead"
+    words.cut_at = "stop"
+    with pytest.raises(PowerCut):
+        words.watcher.once()
+    words.boot()
+    words.states = dict.fromkeys(words.states, "g2 running")
+    assert not words.watcher.once()
+    assert "stop" not in words.acted
 
 
 def test_a_silent_host_is_told_once_and_nothing_is_touched(words: Words) -> None:
