@@ -150,6 +150,8 @@ def _start(one: Round, report: Path) -> int:
         with Fleet(list(load(one.lab.inventory).hosts.values())) as fleet:
             outcomes = spread(fleet, one.delivery())
         ended = {host: each.error.id if each.error else "verified" for host, each in outcomes.items()}
+        why = {f"  {each.error.id}: {each.error.observed}\n" for each in outcomes.values() if each.error}
+        sys.stderr.write("".join(sorted(why)))
         report.write_text(json.dumps(ended))
         status = 0
     finally:

@@ -27,6 +27,8 @@ from launch.spread.host.tally import Tally
 
 LOOK_S = 0.2
 TELL_S = 1.0
+UNTOLD_S = 180.0
+"""The control machine tells who takes part when every host has answered it, or not in its time."""
 
 
 class Run:
@@ -66,8 +68,9 @@ class Run:
             if not began and self.peers.refresh():
                 pace = Pace(self.plan["rate"])
                 self.keeper.start(self.plan["lanes"], self.plan["me"], self.plan["address"], self.key, pace)
+                self.tally.moved()
                 began = True
-            if self._is_over(time.monotonic()):
+            if self._is_over(time.monotonic(), self.plan["patience_s"] if began else UNTOLD_S):
                 break
             time.sleep(LOOK_S)
         self.tell()
@@ -81,7 +84,7 @@ class Run:
         if needed > free:
             self.tally.fail("spread-space", f"{free / 1e9:.2f} GB free, {needed / 1e9:.2f} GB more are needed")
 
-    def _is_over(self, now: float) -> bool:
+    def _is_over(self, now: float, patience_s: float) -> bool:
         """One look: at the ring, at doubts, at what is whole now. True: nobody needs this process any more."""
         self.peers.refresh()
         self._doubts()
@@ -91,7 +94,7 @@ class Run:
             self.tell()
         if self.sealed:
             return now - max(self.lender.asked_at, self.tally.moved_at) > float(self.plan["idle_s"])
-        if now - self.tally.moved_at > self.plan["patience_s"]:
+        if now - self.tally.moved_at > patience_s:
             said = "; ".join(f"{name} {what}" for name, what in sorted(self.tally.trouble.items()))
             lacks = ", ".join(one.path for one in self.copies if not one.done)
             self.tally.fail("spread-starved", f"nobody gives {lacks[:200]}: {said[:600] or 'nobody was told to'}")

@@ -259,6 +259,24 @@ def test_a_host_that_does_not_answer_is_given_up_when_the_others_are_done(
     assert outcomes["c"].error.id == "spread-unreachable"
 
 
+def test_hosts_wait_for_the_one_that_answers_last(swarm: Swarm, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The ring is told when everybody has answered: until then nobody is out of patience."""
+    swarm.settings = replace(swarm.settings, patience_s=1.0)
+    fleet = swarm.fleet()
+    each, asked = fleet.each, 0
+
+    def slow(function: Any, names: Sequence[str], **more: Any) -> dict[str, Any]:  # noqa: ANN401  (those of `each`)
+        nonlocal asked
+        answers, asked = each(function, names, **more), asked + 1
+        time.sleep(2.5 if asked == 1 else 0)
+        return answers
+
+    monkeypatch.setattr(fleet, "each", slow)
+    with fleet:
+        outcomes = spread(fleet, swarm.delivery("a", "bc"))
+    assert all(one.verified for one in outcomes.values()), [one.error for one in outcomes.values()]
+
+
 def _runs(program: str) -> bool:
     return (
         bool(shutil.which(program))
