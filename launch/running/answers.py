@@ -26,7 +26,7 @@ def show(seen: Status, report: Report) -> None:
     gang, verdict = seen.deployment.gang, seen.verdict
     report.say(f"{gang.name}: {verdict.health}: {verdict.reason}", style=_STYLES.get(verdict.health, "bold red"))
     print_table(*status_rows(seen))
-    for part in (_first(seen), _hardware(seen), _load(seen), _changed(seen)):
+    for part in (_first(seen), _hardware(seen), _load(seen), _guarded(seen), _changed(seen)):
         for line in part:
             report.say(line)
     for line in seen.next_step.lines() if seen.next_step else (f"next: {verdict.next_command}",):
@@ -71,6 +71,16 @@ def _load(seen: Status) -> Iterator[str]:
         if busy:
             shown = ", ".join(f"{one.index}: {one.busy:.0f} %, {_watts(one.watts)}" for one in busy)
             yield f"  {host}: GPUs busy: {shown}"
+
+
+def _guarded(seen: Status) -> Iterator[str]:
+    """Whether somebody would act on a failure, where that was asked for."""
+    guards = {host: one.guard for host, one in seen.deployment.told.items() if one.guard is not None}
+    gone = [host for host, runs in guards.items() if not runs]
+    if gone and seen.verdict.health is not Health.STOPPED:
+        yield f"guard: gone on {', '.join(gone)}: a failure of the group would stay; a restart starts it too"
+    elif guards and not gone:
+        yield f"guard: runs on {', '.join(guards)}"
 
 
 def _watts(watts: float | None) -> str:

@@ -88,6 +88,9 @@ def test_a_host_that_comes_back_is_taken_in_again_with_the_whole_group(lab: Lab)
 
 
 def test_the_next_time_it_is_stopped_and_the_operator_told_also_by_a_guard_that_was_started_anew(lab: Lab) -> None:
+    on(lab, "tray2", f"systemctl stop {GUARD}")
+    assert "guard: gone on tray2" in typed(lab, "status").said
+    on(lab, "tray2", f"systemctl start {GUARD}")
     on(lab, "tray1", f"systemctl restart {GUARD}")
     kill_ranks(lab, "tray2")
     wait_for(lab, "it was restarted once already; it is stopped now, on all hosts")
@@ -108,7 +111,12 @@ def test_a_stop_with_a_full_disk_stops_and_proves_it(lab: Lab) -> None:
     again = typed(lab, "restart")
     assert again.code == 0, again
     fill(lab, "tray2")
-    assert typed(lab, "status").code == 0
+    seen = typed(lab, "status")
+    assert seen.code == 0, seen
+    assert "guard: runs on tray1, tray2" in seen.said
+    diagnosed = typed(lab, "diagnose")
+    assert diagnosed.code == 0, diagnosed
+    assert "tray2" in diagnosed.out + diagnosed.said
     logs = typed(lab, "logs", "--lines", "2")
     assert {line.split()[0] for line in logs.out.splitlines()} == set(HOSTS)
     stopped = typed(lab, "stop")
