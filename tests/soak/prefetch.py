@@ -19,7 +19,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import quote
@@ -93,7 +93,8 @@ def disturbed(kind: str, hub: Hub, job: FetchJob, drawn: random.Random) -> Outco
         while time.monotonic() < end and process.poll() is None:
             time.sleep(0.05)
         if kind == "killed":
-            os.killpg(process.pid, signal.SIGKILL)
+            with suppress(ProcessLookupError):  # it was done before
+                os.killpg(process.pid, signal.SIGKILL)
         elif (folder / ".cache/bringup").is_dir():
             (folder / ".cache/bringup/cancel").touch()
         said, _ = process.communicate(timeout=120)
