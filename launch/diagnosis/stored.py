@@ -238,7 +238,9 @@ def _layout(stored: Stored, data_parallel: int) -> Layout:
 
 
 def _container(command: StoredCommand) -> Container:
-    stop = next((int(two) for one, two in _pairs(command.arguments) if one == "--stop-timeout" and two.isdigit()), None)
+    stop = next(
+        (int(two) for one, two in pairwise(command.arguments) if one == "--stop-timeout" and two.isdigit()), None
+    )
     return Container(
         image=command.image,
         arguments=command.arguments,
@@ -246,10 +248,6 @@ def _container(command: StoredCommand) -> Container:
         started_by=command.image,
         engine=command.container or "docker",
     )
-
-
-def _pairs(words: tuple[str, ...]) -> list[tuple[str, str]]:
-    return list(pairwise(words))
 
 
 def _rdma(stored: Mapping[str, Stored], facts: Mapping[str, HostFacts]) -> bool | None:

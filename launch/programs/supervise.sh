@@ -37,16 +37,18 @@ all_of_roster() {
 }
 
 # roster NAME: pid and start time of the engine's own processes, which vLLM names; helpers of Python come and go.
-# A coordinator that the log tells of and that is gone already is on it too, as one that cannot be there.
+# A coordinator that the log tells of and that is gone already is on it too, as one that cannot be there; where nothing has
+# a name (another prefix, no setproctitle) nobody can say so.
 roster() {
-    ro_coordinator=
+    ro_named='' ro_coordinator=''
     for ro_pid in $(all_processes "$1"); do
         ro_name=$(cat "/proc/$ro_pid/comm" 2>/dev/null)
-        case $ro_name in VLLM::*) printf '%s %s\n' "$ro_pid" "$(start_time "$ro_pid")" ;; esac
-        case $ro_name in VLLM::DPCoordin*) ro_coordinator=$ro_pid ;; esac
+        case $ro_name in VLLM::*) ro_named=1 && printf '%s %s\n' "$ro_pid" "$(start_time "$ro_pid")" ;; esac
+        case $ro_name in VLLM::DPCoordin*) ro_coordinator=1 ;; esac
     done
-    [ -n "$ro_coordinator" ] ||
+    if [ -n "$ro_named" ] && [ -z "$ro_coordinator" ]; then
         ! grep -q -s -F 'Started DP Coordinator process' "$state_dir/deployments/$1/current/log" || printf '0 gone\n'
+    fi
 }
 
 # main_process RECORD: its pid if it is alive and the recorded one.

@@ -6,6 +6,7 @@ import os
 import signal
 import socket
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -35,8 +36,9 @@ ENGINE = """#!/bin/sh
 echo "env: $(env | sort | tr '\\n' ' ')"
 if [ "$MODE" = stubborn ]; then trap '' TERM; fi
 case $MODE in *coordinator*) echo "INFO Started DP Coordinator process (PID: 7)" ;; esac
-name="${0%/*}/VLLM::DPCoordinator"
-case $MODE in coordinator) ln -sf /bin/sleep "$name" && "$name" 302 & ;; esac
+named() { ln -sf /bin/sleep "${0%/*}/$1" && "${0%/*}/$1" 302 & }
+case $MODE in coordinator) named VLLM::DPCoordinator ;; esac
+case $MODE in coordinator | *"that is gone") named VLLM::EngineCore ;; esac
 sleep 300 & sleep 301 &
 echo ready
 if [ "$MODE" = dies ]; then exit 3; fi
@@ -134,7 +136,8 @@ def test_ranks_that_ended_by_themselves_are_dead_not_stopped(state_dir: Path) ->
     wait_for(state_dir, b"ready")
     time.sleep(0.2)
     for pid in sh(f"pgrep -s {main_pid(state_dir)}").stdout.split():
-        os.kill(int(pid), signal.SIGKILL)
+        with suppress(ProcessLookupError):  # it was about to end itself
+            os.kill(int(pid), signal.SIGKILL)
     time.sleep(0.2)
     assert state(state_dir) == f"{GENERATION} dead"
     assert stop(state_dir) == ""
@@ -177,7 +180,13 @@ def test_the_line_on_the_kv_cache_is_kept_told_and_forgotten_by_the_next_start(s
 
 
 @pytest.mark.parametrize(
-    ("mode", "expected"), [("plain", "running"), ("coordinator", "running"), ("coordinator that is gone", "partial")]
+    ("mode", "expected"),
+    [
+        ("plain", "running"),
+        ("coordinator", "running"),
+        ("coordinator that is gone", "partial"),
+        ("coordinator, and nothing has a name of vLLM's", "running"),
+    ],
 )
 def test_a_coordinator_that_died_as_the_ranks_got_ready_is_missed(state_dir: Path, mode: str, expected: str) -> None:
     start(state_dir, mode)
