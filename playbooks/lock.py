@@ -67,9 +67,9 @@ def acquire_script(owner: Owner, *, state_dir: str) -> str:
 state={state}; lock=$state/lock
 # The state folder usually lies where only root may make folders; it then belongs to the login user.
 [ -d "$state" ] || mkdir -p "$state" 2>/dev/null || sudo -n install -d -m 0755 -o "$(id -un)" "$state" || exit 1
-unsigned_for() {{ [ ! -e "$lock/owner" ] && echo $(( $(date +%s) - $(stat -c %Y "$lock") )) || echo 0; }}
+unsigned_for() {{ [ ! -s "$lock/owner" ] && echo $(( $(date +%s) - $(stat -c %Y "$lock") )) || echo 0; }}
 if [ -d "$lock" ] && [ "$(unsigned_for)" -gt {UNSIGNED_IS_STALE_AFTER_S} ]; then
-  rm -f "$lock/owner.new"; rmdir "$lock"
+  rm -f "$lock/owner.new" "$lock/owner"; rmdir "$lock"
 fi
 if mkdir "$lock" 2>/dev/null; then
   # A disk that is full takes the folder and not the signature: such a lock would be nobody's for ever.

@@ -31,6 +31,7 @@ TIMES = {"state": 15, "stop": 240, "start": 60, "keep": 20, "capture": 60, "lock
 LINE = 65536
 SURE = 2  # looks in a row that must fail where nothing is gone
 RUNNING, STOPPED = "running", "stopped"
+UNSIGNED = 3  # what `lock` ends with where a lock cannot be written: the disk is full
 
 
 class Guard:
@@ -228,8 +229,12 @@ class Watcher:
         self.memory.locks.append(run)
         self.memory.keep()
         try:
-            if any(told is None or told[0] for told in self.guard.each("lock", run).values()):
+            locked = self.guard.each("lock", run)
+            if any(told is None or told[0] not in {0, UNSIGNED} for told in locked.values()):
                 return True  # somebody else has it; they know better
+            if full := [host for host, told in locked.items() if told and told[0] == UNSIGNED]:
+                self.alert(f"{wrong}: no lock can be written on {', '.join(full)}: the group is left as it is")
+                return True
             self.memory.begun = wrong
             self.memory.keep()
             over, goes_on = self.conclude(run, wrong, self.ready()) if started else self.restart(run, wrong)

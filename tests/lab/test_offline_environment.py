@@ -157,7 +157,7 @@ def test_hosts_without_a_way_out_are_seen_as_such_and_install_all_the_same(trial
     for host in ("tray1", "tray2"):
         assert trial.says(host).splitlines()[-1] == "1.0+trial"
         assert on(trial.lab, host, f"ls -A {STATE}/incoming").stdout == ""
-        assert on(trial.lab, host, f"pgrep -f '{STATE}/incoming' | grep -v $$").stdout == "", "nobody lends any more"
+        assert on(trial.lab, host, f"pgrep -f '[/]{STATE[1:]}/incoming'").stdout == "", "nobody lends any more"
     fetched = [path for path in trial.site.asked_paths() if path.startswith("/f/")]
     assert sorted(fetched) == sorted(set(fetched)), "the index gives every file once, whatever the number of hosts"
     with Fleet(trial.hosts()) as fleet:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 import socket
 import stat
 import threading
@@ -170,6 +171,17 @@ class PowerCut(Exception):
     """The guard is no more, in the middle of what it did."""
 
 
+def test_a_lock_that_cannot_be_signed_is_none(
+    program: ModuleType, hosts: tuple[Path, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A disk that is full takes the folder and not what is in it."""
+    (tmp_path / "mv").write_text("#!/bin/sh\nexit 1\n")
+    (tmp_path / "mv").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    assert program.Guard(str(folder_of(hosts, "tray1"))).do("lock", "abcd1234")[0] == program.UNSIGNED
+    assert not (hosts[0] / "tray1/lock").exists()
+
+
 class Words:
     """What the hosts say to a watcher, and what it asked of them."""
 
@@ -179,6 +191,7 @@ class Words:
         self.completes = True
         self.recovers = True
         self.stops = True
+        self.locks = 0  # what `lock` ends with
         self.cut_at = ""  # the verb at which the guard itself loses its power
         self.asked: list[str] = []
         self.program = program
@@ -194,7 +207,7 @@ class Words:
             return {host: None if said is None else (0, said) for host, said in self.states.items()}
         if verb == "start" and self.recovers:
             self.states, self.completes = dict.fromkeys(self.states, "g1 running"), True
-        said = (0 if verb != "stop" or self.stops else 1, "")
+        said = ({"stop": 0 if self.stops else 1, "lock": self.locks}.get(verb, 0), "")
         return {host: None if state is None else said for host, state in self.states.items()}
 
     def boot(self) -> None:
@@ -256,6 +269,13 @@ def test_a_start_that_does_not_serve_is_stopped_again(words: Words) -> None:
     words.states["tray2"] = "g1 dead"
     assert not words.watcher.once()
     assert words.acted == ["lock", "capture", "stop", "start", "stop", "history", "unlock"]
+
+
+def test_where_no_lock_can_be_written_the_operator_is_told(words: Words, program: ModuleType) -> None:
+    words.states["tray2"], words.locks = "g1 dead", program.UNSIGNED
+    assert words.watcher.once()
+    assert words.acted == ["lock", "unlock"]
+    assert "no lock can be written on tray1, tray2" in words.alerts()
 
 
 def test_what_cannot_be_stopped_everywhere_is_not_started(words: Words) -> None:
