@@ -82,10 +82,13 @@ def test_a_lock_that_cannot_be_signed_is_not_left_behind(state_dirs: dict[str, s
     assert not list(Path(state_dirs["one"]).iterdir())
 
 
-def test_a_lock_that_somebody_died_over_while_signing_is_taken_over(fleet: Fleet, state_dirs: dict[str, str]) -> None:
+@pytest.mark.parametrize("left", ["owner.new", "owner"])
+def test_a_lock_that_somebody_died_over_while_signing_is_taken_over(
+    fleet: Fleet, state_dirs: dict[str, str], left: str
+) -> None:
     lock = Path(state_dirs["one"]) / "lock"
     lock.mkdir(parents=True)
-    (lock / "owner.new").touch()
+    (lock / left).touch()
     os.utime(lock, (time.time() - 300,) * 2)
     with locked(fleet, ("one",), this_run("deploy trial"), state_dirs):
         assert holder(state_dirs["one"])
