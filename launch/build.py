@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from inventory.facts.base import is_known
 from launch.caches.stamp import FILE as STAMP
-from launch.generation import Generation, Member
+from launch.generation import PROCESS_GROUP, SYSTEMD, Generation, Member
 from launch.placement import LoadBalancing, Node, Placement
 from launch.plan_parts import head_of
 from launch.planned.wanted import KEY_FILE
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 START_DEADLINE_S = 60.0
 STOP_DEADLINE_S = 120.0
-SYSTEMD = "systemd"
 UNIT_DIR = "/etc/systemd/system"
 
 
@@ -72,7 +71,7 @@ def supervisor_of(facts: HostFacts) -> str:
     """Choose systemd where it is PID 1 and we may use it, else a plain process group."""
     may = not is_known(facts.system) or facts.system.uid == 0 or facts.system.can_sudo
     systemd = is_known(facts.software) and facts.software.systemd is not None
-    return SYSTEMD if systemd and may else "process-group"
+    return SYSTEMD if systemd and may else PROCESS_GROUP
 
 
 def generation_of(

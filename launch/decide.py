@@ -11,12 +11,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from inventory.errors import BringupError
-from launch.build import SYSTEMD, supervisor_of
+from launch.build import supervisor_of
 from launch.caches.kv_memory import offered
 from launch.caches.stamp import Stamp, stamp_of
 from launch.choice import Choice, choose
 from launch.command import HostCommand, Program, api_server_count, render
 from launch.draft import from_folder
+from launch.generation import SYSTEMD
 from launch.layout import layout_of
 from launch.pinning import settled
 from launch.place import place

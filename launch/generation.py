@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 FORMAT_VERSION = 1
-SUPERVISORS = ("systemd", "process-group")
+SYSTEMD, PROCESS_GROUP = SUPERVISORS = ("systemd", "process-group")
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,7 @@ def _refuse_strange(known: Generation) -> None:
         known.load_balancing,
         known.hardware,
     )
-    if not "".join((*shown, known.hardware)).isprintable():
+    if not "".join(shown).isprintable():
         raise ValueError("a control character where a name belongs")
     for member in known.members:
         names.host_name(member.host)

@@ -10,7 +10,7 @@ from inventory.fleet import Fleet
 from launch.cache_lines import against, of_lines
 from launch.caches.hits import sentence
 from launch.gang import RUNNING
-from launch.generation import Generation, Member
+from launch.generation import PROCESS_GROUP, Generation, Member
 from launch.running.history import History, history_script, read_history
 from launch.smoke import Answer, Endpoint, endpoint_of, read_answer, smoke_script
 from launch.supervise import STOP_GRACE_S, RankState, read_state, start_script, stock_script, stop_script
@@ -31,7 +31,6 @@ START_DEADLINE_S = 60.0
 SMOKE_DEADLINE_S = 180.0
 STOCK_DEADLINE_S = 20.0
 SWEEP_S = 25.0
-PROCESS_GROUP = "process-group"
 
 
 def find(

@@ -34,7 +34,7 @@ from playbooks.environments import load_environment
 from playbooks.requirements import Build, HostRequirements, MemoryForecast, Requirements, Space
 
 if TYPE_CHECKING:
-    from inventory.facts.host import HostFacts
+    from inventory.facts.host import HostFacts, RunningDeployment
     from launch.choice import Choice
     from launch.command import HostCommand
     from launch.decide import Decision
@@ -157,10 +157,13 @@ def guard_port(placement: Placement) -> int:
 
 
 def own_pids(facts: HostFacts, name: str) -> tuple[int, ...]:
-    if not is_known(facts.deployments):
-        return ()
-    ours = {name, weights_name(name)}  # its weights may be held by a deployment of their own
-    return tuple(pid for one in facts.deployments if one.name in ours for pid in one.holders)
+    return tuple(pid for one in own_deployments(facts, name) for pid in one.holders)
+
+
+def own_deployments(facts: HostFacts, name: str) -> tuple[RunningDeployment, ...]:
+    """The deployment of this name, and the one of its own that may hold its weights."""
+    known = facts.deployments if is_known(facts.deployments) else ()
+    return tuple(one for one in known if one.name in {name, weights_name(name)})
 
 
 def memory_forecast(forecast: Forecast | None) -> MemoryForecast | None:

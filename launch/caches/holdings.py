@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from inventory.quoting import quote, quote_all
-from launch.weights.holdings import HOLDINGS, NETWORK
+from launch.weights.holdings import HOLDINGS, by_path, keeping_all, rows_of
 from playbooks.jobs import PROCESS_FUNCTIONS
 
 CACHES_HELD = Path(__file__).parents[1] / "programs" / "caches_held.sh"
@@ -71,16 +71,10 @@ _FILES = (HOLDINGS, CACHES_HELD)
 
 def read_caches(host: str, answer: str) -> CachesHeld:
     """Read the answer of `caches_script`. Raises `ValueError` for a line that is none of its own."""
-    told: dict[str, list[list[str]]] = {}
-    for line in answer.splitlines():
-        kind, *words = line.split("\t")
-        if len(words) != WORDS.get(kind) or (kind == "stamp" and not STAMP.fullmatch(words[0])):
-            raise ValueError(f"not a line of caches: {line[:80]!r}")
-        told.setdefault(kind, []).append(words)
-    used: dict[str, tuple[str, ...]] = {}
-    for path, *words in told.get("used", ()):
-        stamp = path.rpartition("/")[2]
-        used[stamp] = (*used.get(stamp, ()), "/".join(words))
+    told = rows_of(answer, WORDS, "caches")
+    if strange := [stamp for stamp, *_ in told.get("stamp", ()) if not STAMP.fullmatch(stamp)]:
+        raise ValueError(f"not a line of caches: stamp {strange[0][:80]!r}")
+    used = {path.rpartition("/")[2]: users for path, users in by_path(told.get("used", ())).items()}
     folders = tuple(
         CacheFolder(host, stamp, int(size), int(at), "" if environment == "-" else environment, used.get(stamp, ()))
         for stamp, size, at, environment in told.get("stamp", ())
@@ -94,9 +88,7 @@ def judged_caches(held: CachesHeld, *, spare: int = 0) -> tuple[CacheVerdict, ..
 
     `spare`: so many more stay, the newest. Where anything is not known nothing may go.
     """
-    general = tuple(f"{what} cannot be read: nobody knows what needs it" for what in held.blind)
-    if held.file_system.startswith(NETWORK):
-        general += (f"on {held.file_system}: other hosts may read the same files",)
+    general = keeping_all(held.blind, held.file_system)
     newest_first = sorted(held.folders, key=lambda one: (-one.changed_at, one.stamp))
     verdicts: list[CacheVerdict] = []
     environments: set[str] = {""}
@@ -114,10 +106,8 @@ def judged_caches(held: CachesHeld, *, spare: int = 0) -> tuple[CacheVerdict, ..
 
 def remove_caches_script(stamps: Sequence[str], *, state_dir: str) -> str:
     """Remove folders, each at once for whoever looks. Prints `gone STAMP` for each."""
-    lines = [
-        f"cd -- {quote(f'{state_dir}/caches')} || exit 1",
-        "rm -rf -- .going-*",
-    ]  # a run that was cut off left those
+    left = "rm -rf -- .going-*"  # by a run that was cut off
+    lines = [f"cd -- {quote(f'{state_dir}/caches')} || exit 1", left]
     for stamp in stamps:
         if not STAMP.fullmatch(stamp):
             raise ValueError(f"not a stamp of caches: {stamp!r}")

@@ -256,9 +256,8 @@ def _ended_before(one: Found, first: Found) -> bool:
 
 
 def _decisive(failing: Sequence[Finding]) -> Finding | None:
-    own = (
-        one for one in failing if one.check in DECISIVE and one.check in KNOWN
-    )  # what a plan lacks has ended nothing
+    # What a plan lacks has ended nothing.
+    own = (one for one in failing if one.check in DECISIVE and one.check in KNOWN)
     urgent = [one for one in own if KNOWN[one.check].PRIORITY in URGENT]
     return min(urgent, key=lambda one: (KNOWN[one.check].PRIORITY, one.check, one.host), default=None)
 

@@ -18,9 +18,8 @@ from inventory.secret import HIDDEN
 from launch.generation import Generation, Member, read_generation
 from launch.hardware import CPU
 from launch.plan_parts import mnnvl_of, rdma_of, utilization
-from launch.preload.daemon import weights_name
 from launch.processes import counted
-from launch.requirements import STATE_BYTES
+from launch.requirements import STATE_BYTES, own_deployments
 from launch.serving.stored_command import StoredCommand, read_command
 from launch.unit import STOP_TIMEOUT_S
 from launch.vllm_args.parse import UnknownVersion, parse
@@ -199,9 +198,11 @@ def own_pids(facts: HostFacts, name: str) -> tuple[int, ...]:
 
     Afterwards its ranks are left over; a guard is no rank and stays ours.
     """
-    known = facts.deployments if is_known(facts.deployments) else ()
-    ours = [one for one in known if one.name in {name, weights_name(name)}]
-    pids = {pid for one in ours for pid in (one.holders if one.state == "running" else one.guard_pids)}
+    pids = {
+        pid
+        for one in own_deployments(facts, name)
+        for pid in (one.holders if one.state == "running" else one.guard_pids)
+    }
     parents = {one.pid: one.parent for one in facts.processes} if is_known(facts.processes) else {}
     while more := {pid for pid, parent in parents.items() if parent in pids and pid not in pids}:
         pids |= more

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from inventory.quoting import quote
+from launch.generation import SYSTEMD
 from launch.request import refused
 from launch.supervise import STOP_GRACE_S, preamble
 from launch.unit import on_record, systemd_path, systemd_quote
@@ -62,7 +63,7 @@ def guard_steps(wanted: Supervision, gang: Generation, host: str, layout: Layout
         "complete.py": (_program("complete.py"), "0644"),
         "guard-run.sh": (_run(gang.of(host), folder), "0755"),
     }
-    if gang.of(host).supervisor == "systemd":
+    if gang.of(host).supervisor == SYSTEMD:
         texts["guard.service"] = (_unit(gang, folder, user), "0644")
     return tuple(
         file(f"{folder}/{name}", text, mode=mode, why=WHY, phase=Phase.STAGE) for name, (text, mode) in texts.items()

@@ -67,9 +67,9 @@ def _by_words(deployment: Deployment, logs: Mapping[str, str]) -> FirstFailure |
     """The first error in a rank's own words, that of a host whose ranks are gone before any other's."""
     seen = states(deployment)
     members = sorted(deployment.gang.members, key=lambda one: seen[one.host] in {"running", "no answer"})
-    told = ((one.host, _progress(one, logs[one.host])) for one in members if one.host in logs)
+    told = ((one.host, progress_of(one, logs[one.host])) for one in members if one.host in logs)
     return next((FirstFailure(host, one.error, one.cause_line) for host, one in told if one.error), None)
 
 
-def _progress(member: Member, log: str) -> Progress:
+def progress_of(member: Member, log: str) -> Progress:
     return phase_of(log.splitlines(), Role.SERVING if member.url else Role.HEADLESS)

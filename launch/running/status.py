@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 from inventory.errors import BringupError
 from inventory.transport.exchange import in_time
 from launch.operate import canary_script
-from launch.phases import Phase, Role, phase_of
-from launch.running.first_failure import FirstFailure, first_failure
+from launch.phases import Phase
+from launch.running.first_failure import FirstFailure, first_failure, progress_of
 from launch.running.hardware import Hardware, look_at_hardware
 from launch.running.history import Entry, united, usual
 from launch.running.look import CANARY_S, DEADLINE_S, Look, look_script, read_look
@@ -117,6 +117,6 @@ def _phases(deployment: Deployment, looks: Mapping[str, Look], verdict: Verdict)
     found = {}
     for member in deployment.gang.members:
         if member.host in looks and (log := looks[member.host].log):
-            progress = phase_of(log.splitlines(), Role.SERVING if member.url else Role.HEADLESS)
+            progress = progress_of(member, log)
             found[member.host] = progress.sentence
     return found

@@ -58,8 +58,7 @@ class Held:
 
     @property
     def is_shared(self) -> bool:
-        """Whether other hosts may read the same files."""
-        return self.file_system.startswith(NETWORK)
+        return is_shared(self.file_system)
 
 
 def holdings_script(*, state_dir: str) -> str:
@@ -69,13 +68,8 @@ def holdings_script(*, state_dir: str) -> str:
 
 def read_holdings(host: str, answer: str) -> Held:
     """Read the answer of `holdings_script`. Raises `ValueError` for a line that is none of its own."""
-    told: dict[str, list[list[str]]] = {}
-    for line in answer.splitlines():
-        kind, *words = line.split("\t")
-        if len(words) != WORDS.get(kind):
-            raise ValueError(f"not a line of holdings: {line[:80]!r}")
-        told.setdefault(kind, []).append(words)
-    used, busy = _by_path(told.get("used", ())), _by_path(told.get("busy", ()))
+    told = rows_of(answer, WORDS, "holdings")
+    used, busy = by_path(told.get("used", ())), by_path(told.get("busy", ()))
     return Held(
         host,
         tuple(
@@ -93,7 +87,18 @@ def read_holdings(host: str, answer: str) -> Held:
 WORDS = {"type": 1, "folder": 5, "used": 3, "link": 2, "busy": 2, "blind": 1}
 
 
-def _by_path(rows: Sequence[Sequence[str]]) -> dict[str, tuple[str, ...]]:
+def rows_of(answer: str, kinds: Mapping[str, int], what: str) -> dict[str, list[list[str]]]:
+    """The words of each line by its kind, which has as many as `kinds` says. Raises `ValueError` for another line."""
+    told: dict[str, list[list[str]]] = {}
+    for line in answer.splitlines():
+        kind, *words = line.split("\t")
+        if len(words) != kinds.get(kind):
+            raise ValueError(f"not a line of {what}: {line[:80]!r}")
+        told.setdefault(kind, []).append(words)
+    return told
+
+
+def by_path(rows: Sequence[Sequence[str]]) -> dict[str, tuple[str, ...]]:
     found: dict[str, tuple[str, ...]] = {}
     for path, *words in rows:
         found[path] = (*found.get(path, ()), "/".join(words))
@@ -121,11 +126,21 @@ def judged(held: Held) -> tuple[Verdict, ...]:
 
     Where anything is not known nothing may: a folder too many costs a disk, one too few an outage.
     """
-    general = [f"{what} cannot be read: nobody knows what needs it" for what in held.blind]
-    if held.is_shared:
-        general.append(f"on {held.file_system}: other hosts may read the same files")
+    general = keeping_all(held.blind, held.file_system)
     verdicts = [Verdict(one, (*general, *_needed(one))) for one in held.holdings]
     return tuple(_with_links(verdicts, held.links))
+
+
+def keeping_all(blind: Sequence[str], file_system: str) -> tuple[str, ...]:
+    """Why nothing may go, whatever it is."""
+    unread = (f"{what} cannot be read: nobody knows what needs it" for what in blind)
+    shared = (f"on {file_system}: other hosts may read the same files",) if is_shared(file_system) else ()
+    return (*unread, *shared)
+
+
+def is_shared(file_system: str) -> bool:
+    """Whether other hosts may read the same files."""
+    return file_system.startswith(NETWORK)
 
 
 def _needed(one: Holding) -> list[str]:

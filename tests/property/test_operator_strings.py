@@ -26,7 +26,7 @@ from inventory import hostsfile, names, yamlfile
 from inventory.errors import BadInput, Several
 from launch.command import HostCommand
 from launch.container import ContainerRun
-from launch.generation import Generation, Member, read_generation
+from launch.generation import read_generation
 from launch.planned.lora import adapters_of
 from launch.request import deployment_name
 from launch.serving.clients import Served, claude_code, curl, openai
@@ -37,6 +37,7 @@ from launch.serving.stored_command import read_command
 from launch.unit import UnitSettings, command_file, unit_file
 from playbooks.layout import Layout
 from tests.property.operator_strings import HOSTILE, PRINTABLE, PWNED, TEXT, let_in
+from tests.unit.launch.serving.gang import GANG
 from tests.unit.playbooks.sh import sh
 
 PROGRAM = '#!/bin/sh\nenv -0 >"$0.env"\nprintf "%s\\0" "$@" >"$0.argv"\n'
@@ -45,20 +46,6 @@ VARIABLES = st.from_regex(r"[A-Z_][A-Z0-9_]{0,12}", fullmatch=True).filter(
     lambda name: not names.is_secret(name) and name not in {"_", "PWD", "SHLVL", "OLDPWD", "PATH", "HOME"}
 )
 ENVIRONMENT = st.dictionaries(VARIABLES.map(lambda name: f"X{name}"), PRINTABLE, max_size=4)
-GANG = Generation(
-    name="trial",
-    generation="g1",
-    recipe="org/model",
-    variant="default",
-    strategy="multi_node_dep",
-    vllm="0.33.0",
-    served_name="trial",
-    load_balancing="hybrid",
-    prompt="Say hello.",
-    max_tokens=4,
-    ports=(8000, 13345),
-    members=(Member("tray1", "http://10.0.0.1:8000", 0, 4, "/env/bin/python", "systemd", address="10.0.0.1"),),
-)
 
 
 @pytest.fixture(autouse=True)
