@@ -11,15 +11,18 @@ from playbooks.jobs import PROCESS_FUNCTIONS
 from playbooks.steps.shipped import SOURCE
 
 SERVE = Path(__file__).parent / "serve.py"
-IDLE_S = 300
+IDLE_S = 3600  # what other hosts do before they fetch may take long: an environment is installed first
 LIFE_S = 12 * 3600
 REACHED = "reached"
 
 
 def sizes_script(cargo: Cargo) -> str:
-    """Print `SIZE NAME` of every file that is there already, in a folder that takes the rest; then the free bytes."""
+    """Print `SIZE NAME` of every file that is there already, in a folder that takes the rest; then the free bytes.
+
+    Where an earlier run had the files from is forgotten: nobody may be there any more.
+    """
     return f"""umask 077
-mkdir -p -- {quote(cargo.incoming)} && cd -- {quote(cargo.incoming)} || exit 1
+mkdir -p -- {quote(cargo.incoming)} && cd -- {quote(cargo.incoming)} && rm -f -- {SOURCE} || exit 1
 for name in *; do [ ! -f "$name" ] || stat -c '%s %n' -- "$name"; done
 kilobytes=$(df -Pk . | awk 'NR == 2 {{ print $4 }}')
 printf 'free %s\\n' "$((kilobytes * 1024))"

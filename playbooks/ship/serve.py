@@ -2,7 +2,8 @@
 
 Runs on a host, with its own Python; the first line of stdin is the secret that every path must begin with. Prints
 `ADDRESS PORT` for each address that it could bind, and ends when nobody has asked for IDLE_S seconds. Whoever fetches
-verifies what comes: the secret only keeps strangers out.
+verifies what comes: the secret only keeps strangers out. The files are held open: this host may be done with them, and
+have removed them, before the slowest of the others has asked.
 """
 
 from __future__ import annotations
@@ -10,10 +11,13 @@ from __future__ import annotations
 import hmac
 import http.server
 import os
+import resource
 import socket
 import sys
 import threading
 import time
+from pathlib import Path
+from typing import ClassVar
 
 PIECE = 1 << 20
 
@@ -22,28 +26,25 @@ class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     timeout = 60
     secret = ""
-    folder = -1  # a descriptor: it stays the same folder when that is renamed
+    files: ClassVar[dict[str, int]] = {}  # descriptors by name
     asked = time.monotonic()
 
     def do_GET(self) -> None:
         Handler.asked = time.monotonic()
         _, secret, name = (*self.path.split("/", 2), "", "")[:3]
-        if not hmac.compare_digest(secret.encode(), self.secret.encode()) or "/" in name or name.startswith("."):
-            self.close_connection = True
-            self.send_error(404)
-        elif not name:
+        known = hmac.compare_digest(secret.encode(), self.secret.encode())
+        if known and name in self.files:
+            self._file(self.files[name])
+        elif known and not name:
             self._answer(200, {"Content-Length": "0"})
         else:
-            self._file(name)
-
-    def _file(self, name: str) -> None:
-        try:
-            file = os.fdopen(os.open(name, os.O_RDONLY | os.O_NOFOLLOW, dir_fd=self.folder), "rb")
-        except OSError:
+            self.close_connection = True
             self.send_error(404)
-            return
-        with file:
-            size = os.fstat(file.fileno()).st_size
+
+    def _file(self, descriptor: int) -> None:
+        # Opened anew: every answer reads at a position of its own.
+        with Path(f"/proc/self/fd/{descriptor}").open("rb") as file:
+            size = os.fstat(descriptor).st_size
             begin = self._begin(size)
             told = {"Content-Length": str(size - begin)}
             if begin:
@@ -73,9 +74,17 @@ class Server6(http.server.ThreadingHTTPServer):
     address_family = socket.AF_INET6
 
 
+def held(folder: str) -> dict[str, int]:
+    """Descriptors of the plain files of `folder` by name, but of hidden ones."""
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    files = [one for one in os.scandir(folder) if one.is_file(follow_symlinks=False) and one.name[0] != "."]
+    return {one.name: os.open(one.path, os.O_RDONLY | os.O_NOFOLLOW) for one in files}
+
+
 def lend(folder: str, idle_s: float, life_s: float, addresses: list[str]) -> None:
     Handler.secret = sys.stdin.readline().strip()
-    Handler.folder = os.open(folder, os.O_RDONLY)
+    Handler.files = held(folder)
     servers = []
     for address in addresses:
         kind = Server6 if ":" in address else http.server.ThreadingHTTPServer

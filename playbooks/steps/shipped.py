@@ -21,6 +21,12 @@ BAD_SUM = Refusal(
     required="the size and sha256 of the plan",
     next_command="type the same command again: only what is missing is sent; if it stays so, look at the disk of HOST",
 )
+NOT_GIVEN = Refusal(
+    id="ship-failed",
+    message="files from another host did not arrive",
+    required="every byte",
+    next_command="type the same command again: it sends what is missing from here, or from a host that has it",
+)
 
 # Names are plain ones (see Cargo.manifest): no blank, no line end, no leading dash.
 _RECEIVE = r"""umask 077
@@ -32,9 +38,13 @@ base64 -d >"$manifest" <<'END'
 %s
 END
 if [ -e .source ]; then
-  python3 - "$manifest" <<'END_OF_PROGRAM'
+  if ! python3 - "$manifest" <<'END_OF_PROGRAM'
 %s
 END_OF_PROGRAM
+  then
+    printf 'outcome\tship-failed the other host stopped giving them\n'
+    exit 1
+  fi
   rm -f .source
 fi
 # What nobody listed is nobody's.
@@ -78,6 +88,6 @@ def shipped(cargo: Cargo, *, what: str, why: str, phase: Phase = Phase.PROVISION
         script=f"{head}{receive}{_ALONE if alone else ''}",
         summary=f"give {what}: {len(cargo.files)} files, {cargo.size / 1e9:.2f} GB",
         deadline_s=LEAST_S + cargo.size / SLOWEST,
-        refusals=(BAD_SUM,),
+        refusals=(BAD_SUM, NOT_GIVEN),
         cargo=cargo,
     )

@@ -18,7 +18,7 @@ from inventory.fleet import Fleet
 from inventory.schema import Host
 from playbooks.apply import apply
 from playbooks.cargo import Cargo, CargoFile
-from playbooks.plan import FORMAT_VERSION, Change, Plan, changes_for
+from playbooks.plan import ABSENT, FORMAT_VERSION, Change, Plan, changes_for
 from playbooks.probes import probe_script, read_states
 from playbooks.ship import scripts, supply
 from playbooks.ship.scripts import read_served
@@ -89,6 +89,42 @@ def test_every_host_has_every_byte_and_the_index_was_asked_once(fleet: Fleet, si
     for host in fleet.hosts:
         assert not list(Path(fleet.state_dirs[host], "incoming").iterdir()), "neither parts nor secrets are left"
     assert f"{tmp_path}/a-state/incoming" not in listeners(), "nobody lends any more"
+
+
+def test_a_host_that_is_done_and_has_removed_its_files_lends_them_still(
+    fleet: Fleet, site: Site, tmp_path: Path
+) -> None:
+    """As an image's archive, which goes when it is loaded: the others may not have begun."""
+    made, done = plan(fleet, site), tmp_path / "a is done"
+    loaded = f"rm -rf -- '{fleet.state_dirs['a']}/wheelhouses'; : >'{done}'"
+    waits = f"for _ in $(seq 400); do [ -e '{done}' ] && break; sleep 0.05; done"
+    changes = (
+        replace(one, script=f"{one.script}\n{loaded}", after=ABSENT)
+        if one.host == "a"
+        else replace(one, script=f"{waits}\n{one.script}")
+        for one in made.changes
+    )
+    carry_out(replace(made, changes=tuple(changes)), fleet)
+    assert done.exists()
+    assert whole(fleet, "b")
+    assert whole(fleet, "c")
+
+
+def test_a_lender_that_dies_is_told_and_the_same_command_goes_on(fleet: Fleet, site: Site, tmp_path: Path) -> None:
+    made = plan(fleet, site)
+    died = f"kill \"$(cut -d ' ' -f 1 {fleet.state_dirs['a']}/incoming/x.server)\""
+    gone = f"for _ in $(seq 400); do [ -e '{tmp_path}/gone' ] && break; sleep 0.05; done"
+    changes = (
+        replace(
+            one, script=f"{died}; : >'{tmp_path}/gone'\n{one.script}" if one.host == "a" else f"{gone}\n{one.script}"
+        )
+        for one in made.changes
+    )
+    with pytest.raises(BringupError, match="ship-failed") as caught:
+        carry_out(replace(made, changes=tuple(changes)), fleet)
+    assert "the other host stopped giving them" in str(caught.value)
+    carry_out(plan(fleet, site), fleet)
+    assert all(whole(fleet, host) for host in fleet.hosts)
 
 
 @pytest.mark.parametrize("address", ["", "192.0.2.1"])
