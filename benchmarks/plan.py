@@ -17,8 +17,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.measure import run
-from launch.catalogue import Catalogue
-from launch.outline import outline
+from launch.catalogue.find import Catalogue
+from launch.choosing.outline import outline
 from launch.plans.make import plan_of
 from launch.request import Request
 from tests.fleets import Fleet, host_facts, linked, one_gpu

@@ -16,7 +16,7 @@ from pathlib import Path
 from inventory.errors import BadInput
 from inventory.lab import lifecycle
 from launch import lab
-from launch.report import Report
+from launch.console.report import Report
 
 ROOT = Path(__file__).resolve().parents[1]
 NAME = "demo"

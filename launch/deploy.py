@@ -15,24 +15,24 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from inventory.errors import BringupError, CheckFailed, raise_all
-from launch import operate
-from launch.assemble import Assembly, assemble
+from launch.building.assemble import Assembly, assemble
+from launch.building.gang import STOPPED, states_ahead
+from launch.building.wheelhouses import supplied
 from launch.caches.gang import bring as bring_caches
 from launch.caches.gang import harvest, second_chance
-from launch.gang import STOPPED, states_ahead
-from launch.gather import gather_all
+from launch.choosing.outline import launched
+from launch.hosts.gather import gather_all
 from launch.memory.show import numbers
-from launch.outline import launched
 from launch.prefetch.of_deploy import BEFORE, bring, weights_ahead, without_weights
 from launch.pruning import prune
 from launch.reattach import jobs_finished
+from launch.running import operate
 from launch.running.change import Change as Changing
 from launch.running.change import recorded
 from launch.running.history import SERVING, entry_of, keep_served
 from launch.running.return_to import offer_or_restore
-from launch.supervise import read_state
-from launch.survey import survey
-from launch.wheelhouses import supplied
+from launch.running.supervise import read_state
+from launch.running.survey import survey
 from playbooks.apply import apply
 from playbooks.check import blocking, decided, run_checks
 from playbooks.checks.active import ACTIVE
@@ -48,15 +48,15 @@ if TYPE_CHECKING:
     from inventory.fleet import Fleet
     from inventory.schema import Host
     from inventory.transport.base import Transport
-    from launch.catalogue import Found
-    from launch.generation import Generation
+    from launch.building.generation import Generation
+    from launch.catalogue.find import Found
+    from launch.console.report import Report
     from launch.prefetch.prefetch import Prepared as Weights
-    from launch.report import Report
     from launch.request import Request
-    from launch.smoke import Answer
-    from launch.survey import Survey
-    from launch.watch import Ready
+    from launch.running.smoke import Answer
+    from launch.running.survey import Survey
     from launch.watching.event import Told
+    from launch.watching.watch import Ready
     from playbooks.finding import Finding
     from playbooks.lock import Owner
     from playbooks.requirements import Requirements

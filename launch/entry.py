@@ -27,7 +27,7 @@ def run_verb(name: str, options: Mapping[str, Any]) -> NoReturn:
 def _outcome(name: str, options: Mapping[str, Any]) -> int:
     try:
         from launch import verbs
-        from launch.nextcommand import remember
+        from launch.console.nextcommand import remember
 
         remember(options)
         return verbs.of(name)(**options)
@@ -48,7 +48,7 @@ def _outcome(name: str, options: Mapping[str, Any]) -> int:
 
 
 def _tell(error: BringupError) -> ExitCode:
-    from launch.report import Report
+    from launch.console.report import Report
 
     Report().error(error)
     return error.exit_code

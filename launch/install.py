@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from inventory.fleet import Fleet
     from inventory.schema import Host
     from inventory.transport.base import Transport
-    from launch.assemble import Assembly
-    from launch.catalogue import Found
-    from launch.report import Report
+    from launch.building.assemble import Assembly
+    from launch.catalogue.find import Found
+    from launch.console.report import Report
     from launch.request import Request
     from playbooks.lock import Owner
     from playbooks.repositories.source import Source
@@ -118,7 +118,7 @@ def then_the_model(wish: Wish, fleet: Fleet, report: Report, again: Callable[[],
     prepared = again()
     if prepared.postponed:
         from launch.equipping.bare import bare_hosts, refuse_bare
-        from launch.gather import gather_all
+        from launch.hosts.gather import gather_all
 
         facts, _ = gather_all(fleet)
         refuse_bare(bare_hosts(facts), facts, [one.name for one in wish.playbooks])
@@ -212,7 +212,7 @@ def _looked(
         steps = early[transport.host]
         if blind:
             return Look(read(transport, steps))
-        from launch.gather import asked_of
+        from launch.hosts.gather import asked_of
 
         return look(transport, asked_of(fleet.hosts, transport.host, only=sections), steps)
 
@@ -223,7 +223,7 @@ def _assembly(wish: Wish, fleet: Fleet, facts: Mapping[str, HostFacts], report: 
     """The launch that the model would be on these hosts; None: no model was given."""
     if wish.model is None:
         return None
-    from launch.wheelhouses import supplied
+    from launch.building.wheelhouses import supplied
 
     found, request = wish.model
     return supplied(found, request, fleet, facts, report)
@@ -261,7 +261,7 @@ def _steps(
 
 
 def _hardware(facts: HostFacts) -> Maybe[str]:
-    from launch.hardware import profile_to_equip
+    from launch.choosing.hardware import profile_to_equip
 
     return profile_to_equip(facts)
 

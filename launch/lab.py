@@ -14,9 +14,9 @@ from inventory.lab import lifecycle
 from inventory.lab import profile as profiles
 from inventory.lab.lifecycle import Equipment
 from inventory.lab.simulated import Weights
-from launch.catalogue import Catalogue
-from launch.decide import Choice
-from launch.engine import weights_commit
+from launch.building.engine import weights_commit
+from launch.catalogue.find import Catalogue
+from launch.choosing.decide import Choice
 from launch.standin.make_env import build
 from playbooks.environments import environment_names, load_environment
 

@@ -9,7 +9,7 @@ from playbooks.apply import finish_running_jobs
 if TYPE_CHECKING:
     from inventory.fleet import Fleet
     from inventory.transport.base import Transport
-    from launch.report import Report
+    from launch.console.report import Report
 
 CLOCK_SLACK_S = 2.0
 """The host tells whole seconds."""

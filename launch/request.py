@@ -12,8 +12,8 @@ from inventory.errors import BadInput
 from launch.planned.wanted import NOTHING, Wanted
 
 if TYPE_CHECKING:
+    from launch.choosing.settings import Setting
     from launch.recovery.guard import Supervision
-    from launch.settings import Setting
 
 DEFAULT_HTTP_PORT = 8000
 DEFAULT_RPC_PORT = 13345

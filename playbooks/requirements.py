@@ -1,6 +1,7 @@
 """What a launch needs of its hosts: the bridge from `launch` (which decides) to the checks (which only compare).
 
-It lives here because checks may not import `launch`. Plain data: `launch/requirements.py` fills it from a placement.
+It lives here because checks may not import `launch`. Plain data: `launch/building/requirements.py` fills it from a
+placement.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from inventory.errors import BringupError
-from launch.catalogue import Catalogue
+from launch.catalogue.find import Catalogue
 from launch.resolve import Case, Pool, choice, docker, gates, resolve_case, stores
 from launch.resolve.gates import Place
 from launch.resolve.install import install_of, model_ways, packages

@@ -11,18 +11,18 @@ from launch.caches.kv_memory import keep_script, key_of, measured
 from launch.caches.poison import Poison, poison_of
 from launch.caches.scripts import Place
 from launch.caches.spread import spread
-from launch.supervise import preamble, tail_script
+from launch.running.supervise import preamble, tail_script
 from playbooks.checks.sto_cache_symmetric import owners_of
 from playbooks.layout import Layout
 
 if TYPE_CHECKING:
     from inventory.fleet import Fleet
     from inventory.transport.base import Completed, Transport
-    from launch.assemble import Assembly
+    from launch.building.assemble import Assembly
+    from launch.building.generation import Generation
     from launch.caches.merge import Rank
-    from launch.generation import Generation
-    from launch.report import Report
-    from launch.watch import Ready
+    from launch.console.report import Report
+    from launch.watching.watch import Ready
 
 READ_LINES = 4000
 SET = ".bringup-set.json"

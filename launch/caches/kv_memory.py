@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING
 
 from inventory.facts.base import is_known
 from inventory.quoting import quote
-from launch.reasons import Reason
+from launch.choosing.reasons import Reason
+from launch.console.sizes import size
 from launch.request import refused
-from launch.sizes import size
 from playbooks.plan import digest
 
 if TYPE_CHECKING:
     from inventory.facts.host import Gpu, HostFacts
-    from launch.command import HostCommand
+    from launch.building.command import HostCommand
 
 OPTION = "--kv-cache-memory-bytes"
 FOLDER = ".kv-memory"

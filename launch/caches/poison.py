@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from launch.phases import HEAD
+from launch.watching.phases import HEAD
 
 _CACHE = r"(?:torch_compile_cache|torch_aot_compile|inductor_cache|/caches/[0-9a-f]{12}/)"
 _WHOLE = (

@@ -20,7 +20,7 @@ from inventory.transport.exchange import in_time
 from launch.caches import scripts
 from launch.caches.merge import CacheFile, CacheSet, Rank, lacking, merged, rank_of, read_listing
 from launch.caches.scripts import SHARE, Place
-from launch.sizes import size
+from launch.console.sizes import size
 from playbooks.ship.scripts import read_served
 
 if TYPE_CHECKING:

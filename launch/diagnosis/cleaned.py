@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from inventory.errors import BringupError
 from inventory.quoting import quote
 from inventory.secret import HIDDEN
-from launch.generation import read_generation
+from launch.building.generation import read_generation
 from launch.serving.stored_command import read_command
 
 if TYPE_CHECKING:

@@ -25,19 +25,19 @@ from inventory.facts.saved import refuse_taken
 from inventory.quoting import quote_all
 from inventory.secret import HIDDEN
 from inventory.transport.exchange import in_time
-from launch import bundles
 from launch.diagnosis import manifest
 from launch.diagnosis.cleaned import cleaned
 from launch.diagnosis.environs import differences
 from launch.diagnosis.manifest import Kept, Manifest
-from launch.gather import Answered, asked_of
-from launch.supervise import functions
+from launch.hosts import bundles
+from launch.hosts.gather import Answered, asked_of
+from launch.running.supervise import functions
 
 if TYPE_CHECKING:
     from inventory.facts.raw import RawAnswer
     from inventory.fleet import Fleet
     from inventory.transport.base import Transport
-    from launch.generation import Generation
+    from launch.building.generation import Generation
 
 PAUSE_S = 20
 """Between two looks at the same stacks and counters."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 from launch.diagnosis.attempt import STOPPING
 from launch.diagnosis.capture import Capture, Kind, Source
 from launch.diagnosis.silence import is_headless, now
-from launch.phases import Phase, Progress, Role
+from launch.watching.phases import Phase, Progress, Role
 
 if TYPE_CHECKING:
     from launch.diagnosis.lines import Line

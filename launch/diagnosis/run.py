@@ -16,9 +16,9 @@ from launch.diagnosis.judge import Judgement, judge
 
 if TYPE_CHECKING:
     from inventory.fleet import Fleet
+    from launch.building.generation import Generation
+    from launch.console.report import Report
     from launch.diagnosis.capture import Capture
-    from launch.generation import Generation
-    from launch.report import Report
 
 
 def from_folder(folder: Path) -> tuple[Capture, Judgement]:

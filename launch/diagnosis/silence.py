@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from launch.diagnosis import processes
 from launch.diagnosis.attempt import READY, STOPPING
 from launch.diagnosis.capture import Capture, Kind, Source
-from launch.phases import Phase, Role, phase_of
+from launch.watching.phases import Phase, Role, phase_of
 
 if TYPE_CHECKING:
     from launch.diagnosis.lines import Line

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Literal
 from inventory.errors import BringupError
 from inventory.facts.base import is_known
 from inventory.secret import HIDDEN
-from launch.generation import Generation, Member, read_generation
-from launch.hardware import CPU
-from launch.plan_parts import mnnvl_of, rdma_of, utilization
-from launch.processes import counted
-from launch.requirements import STATE_BYTES, own_deployments
+from launch.building.generation import Generation, Member, read_generation
+from launch.building.plan_parts import mnnvl_of, rdma_of, utilization
+from launch.building.requirements import STATE_BYTES, own_deployments
+from launch.building.unit import STOP_TIMEOUT_S
+from launch.choosing.hardware import CPU
+from launch.placing.processes import counted
 from launch.serving.stored_command import StoredCommand, read_command
-from launch.unit import STOP_TIMEOUT_S
 from launch.vllm_args.parse import UnknownVersion, parse
 from playbooks.argv import number, options
 from playbooks.racks import RACKS

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from launch.taxonomy import Profile
+    from launch.catalogue.taxonomy import Profile
 
 MIB = 1 << 20
 GB = 10**9

@@ -16,12 +16,12 @@ from launch.memory.weights import GB, weights_of
 
 if TYPE_CHECKING:
     from inventory.facts.host import HostFacts
-    from launch.decide import Decision
+    from launch.catalogue.recipe import Recipe
+    from launch.choosing.decide import Decision
     from launch.memory.architecture import Known
     from launch.memory.plan import MemoryPlan
     from launch.memory.settings import Parallel, Settings
     from launch.memory.weights import Weights
-    from launch.recipe import Recipe
 
 FILES = "files of "
 """How a size of weights is named that was counted, not derived."""

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from launch.console.sizes import size
 from launch.memory.architecture import shown
 from launch.memory.sensitivity import changes
-from launch.sizes import size
 
 if TYPE_CHECKING:
     from launch.memory.of_recipe import Forecast

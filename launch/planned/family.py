@@ -10,13 +10,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from launch.reasons import Reason
+from launch.choosing.reasons import Reason
 from launch.vllm_args.parse import full_flag, load
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from launch.choice import Choice
+    from launch.choosing.choice import Choice
     from launch.vllm_args.parse import Parsed
 
 SOURCE = "frontier deployment handbook 4.5; names registered in vLLM"

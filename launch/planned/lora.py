@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from inventory.errors import BadInput
+from launch.choosing.settings import Setting
 from launch.request import refused
-from launch.settings import Setting
 
 RANKS = (1, 8, 16, 32, 64, 128, 256, 320, 512)
 """Those that vLLM 0.33.0 has kernels for."""

@@ -5,19 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from launch.choosing.settings import dest_of, over, words
 from launch.planned.family import family_words
 from launch.planned.lora import DYNAMIC
 from launch.planned.profile import Limits, profile_words
 from launch.planned.safety import refuse_contradicted_planned, safety_reasons
 from launch.planned.speculation import speculation_words
-from launch.settings import dest_of, over, words
 from launch.vllm_args.parse import load, parse
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from launch.choice import Choice
-    from launch.reasons import Reason
+    from launch.choosing.choice import Choice
+    from launch.choosing.reasons import Reason
     from launch.request import Request
     from launch.vllm_args.translations import Translated
 

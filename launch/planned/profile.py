@@ -11,14 +11,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from launch.hardware import CPU
-from launch.reasons import Reason
+from launch.choosing.hardware import CPU
+from launch.choosing.reasons import Reason
 from launch.request import known
 from launch.resolve.constraints import applies, value_of
 from launch.vllm_args.parse import load, parse
 
 if TYPE_CHECKING:
-    from launch.choice import Choice
+    from launch.choosing.choice import Choice
     from launch.resolve.case import Case
     from launch.vllm_args.parse import Parsed
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from launch.choosing.reasons import Reason
+from launch.choosing.settings import contradiction
 from launch.planned.lora import adapters_of
-from launch.reasons import Reason
-from launch.settings import contradiction
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from launch.choice import Choice
+    from launch.choosing.choice import Choice
     from launch.request import Request
     from launch.vllm_args.parse import Parsed
 

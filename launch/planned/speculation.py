@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from launch.hardware import CPU
-from launch.reasons import Reason
+from launch.choosing.hardware import CPU
+from launch.choosing.reasons import Reason
 from launch.vllm_args.parse import full_flag, load
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from launch.choosing.settings import Setting
 from launch.planned.lora import lora_settings
 from launch.request import refused
-from launch.settings import Setting
 
 YES, NO = ("yes", "true", "on"), ("no", "false", "off")
 HASHES = {

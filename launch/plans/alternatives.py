@@ -6,26 +6,26 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from inventory.errors import BringupError, Several
-from launch.decide import of_head
-from launch.feature_choice import features_for
-from launch.layout import layout_of
-from launch.offer import strategy_of, why_not_here
+from launch.catalogue.cases import filled
+from launch.choosing.decide import of_head
+from launch.choosing.features import features_for
+from launch.choosing.offer import strategy_of, why_not_here
+from launch.choosing.settings import Setting, dest_of
+from launch.choosing.settings_check import SIZE_FLAGS
+from launch.placing.layout import layout_of
 from launch.plans.document import Alternative
 from launch.plans.fit import longest, memory_of
-from launch.recipes_cases import filled
 from launch.resolve import Case
 from launch.resolve.constraints import unmet
 from launch.resolve.gates import Place, effective_strategies, floor, least_nodes, offered, supported
-from launch.settings import Setting, dest_of
-from launch.settings_check import SIZE_FLAGS
 from launch.vllm_args.parse import load, parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from launch.choice import Choice
-    from launch.outline import Outline
-    from launch.place import Layout
+    from launch.choosing.choice import Choice
+    from launch.choosing.outline import Outline
+    from launch.placing.place import Layout
     from launch.plans.document import Memory
     from launch.request import Request
 

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 from inventory.facts.base import NOT_ASKED
 from inventory.facts.host import Gpu, Gpus, HostFacts, Interface, Network, Route
 from inventory.schema import Host
-from launch.hardware import CPU
+from launch.choosing.hardware import CPU
 from launch.memory.gpus import of_profile
 
 if TYPE_CHECKING:
-    from launch.taxonomy import Profile
+    from launch.catalogue.taxonomy import Profile
 
 NETWORK, INTERFACE = "192.0.2", "IFACE"
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from launch.placement import NO_PINS, Pins
-from launch.reasons import Reason
+from launch.choosing.reasons import Reason
+from launch.placing.placement import NO_PINS, Pins
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from inventory.errors import BadInput
 from inventory.quoting import quote, quote_all
-from launch.placement import Binding
-from launch.unit import by_option
+from launch.building.unit import by_option
+from launch.placing.placement import Binding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -18,7 +18,7 @@ from launch.plans.document import Memory, MemoryPart
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from launch.choice import Choice
+    from launch.choosing.choice import Choice
     from launch.memory.of_recipe import Forecast
     from launch.memory.plan import MemoryPlan
     from launch.resolve.gates import Place

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from inventory.facts.cpulist import format_list
-from launch.placement import Binding
+from launch.console.sizes import counted, cpu_set
+from launch.console.tree import Branch
+from launch.placing.placement import Binding
 from launch.plans.memory_bar import bar, gb
-from launch.sizes import counted, cpu_set
-from launch.tree import Branch
 
 if TYPE_CHECKING:
     from launch.plans.document import Gpu, Host, MemoryPart, Nic, NumaNode

@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from inventory.facts.base import is_known
-from launch.placement import LoadBalancing
+from launch.choosing.selection import clique_of
+from launch.placing.placement import LoadBalancing
+from launch.placing.processes import processes_of
+from launch.placing.usable import unusable
 from launch.plans import document
-from launch.processes import processes_of
-from launch.selection import clique_of
-from launch.usable import unusable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from inventory.facts.host import HostFacts
-    from launch.decide import Decision
-    from launch.placement import Node, Placement
+    from launch.choosing.decide import Decision
+    from launch.placing.placement import Node, Placement
 
 NOT_NEEDED = "the layout needs no more GPUs of this host"
 

@@ -8,7 +8,7 @@ from launch.resolve import Case
 from launch.resolve.docker import STOCK, brand_of, exact_pin, image_of, of_brand
 
 if TYPE_CHECKING:
-    from launch.choice import Choice
+    from launch.choosing.choice import Choice
 
 
 def image_of_recipe(choice: Choice) -> str | None:

@@ -7,15 +7,15 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from inventory.facts.base import is_known
+from launch.placing.usable import unusable
 from launch.plans.document import Inputs
-from launch.usable import unusable
 from playbooks.plan import digest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from inventory.facts.host import Gpus, HostFacts, Network, RdmaDevice
-    from launch.choice import Choice
+    from launch.choosing.choice import Choice
 
 
 def inputs_of(

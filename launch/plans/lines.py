@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from launch.console.tree import draw
 from launch.plans.host_tree import tree
 from launch.plans.memory_bar import gb, legend
 from launch.resolve.words import shown
-from launch.tree import draw
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -5,22 +5,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from inventory.errors import BringupError, CheckFailed
-from launch.hardware import CPU
+from launch.building.requirements import argv_errors
+from launch.choosing.hardware import CPU
 from launch.plans import document
 from launch.plans.alternatives import FITS, alternatives_of, nearest
 from launch.plans.fit import memory_of
 from launch.plans.hosts import hosts_of
 from launch.plans.images import image_of_recipe
 from launch.plans.inputs import inputs_of
-from launch.requirements import argv_errors
 from launch.vllm_args.parse import parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from inventory.facts.host import HostFacts
-    from launch.outline import Outline
-    from launch.placement import Placement
+    from launch.choosing.outline import Outline
+    from launch.placing.placement import Placement
 
 
 REFUSED = "plan.flags_parse"

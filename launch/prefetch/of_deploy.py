@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from inventory.facts.host import HostFacts
     from inventory.fleet import Fleet
-    from launch.choice import Choice
-    from launch.report import Report
+    from launch.choosing.choice import Choice
+    from launch.console.report import Report
     from launch.request import Request
     from playbooks.lock import Owner
 

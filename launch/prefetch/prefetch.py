@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from inventory.errors import BringupError, CheckFailed, raise_all
-from launch.addresses import address_of
+from launch.placing.addresses import address_of
 from launch.prefetch.fetching import Fetching
 from launch.prefetch.look import Asked, Seen, look
 from launch.prefetch.plan import Asking, CheckpointPlan, planned
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from inventory.fleet import Fleet
     from inventory.schema import Host
     from inventory.secret import Secret
-    from launch.catalogue import Found
+    from launch.catalogue.find import Found
+    from launch.console.report import Report
     from launch.prefetch.progress import Progress
-    from launch.report import Report
     from launch.request import Request
     from playbooks.lock import Owner
 

@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from launch.report import print_json
+from launch.console.report import print_json
 
 if TYPE_CHECKING:
-    from launch.report import Report
+    from launch.console.report import Report
     from launch.spread.told import Told
     from playbooks.phase_script import Event
     from playbooks.plan import Change

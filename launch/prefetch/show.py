@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from launch.prefetch.progress import duration
 
 if TYPE_CHECKING:
+    from launch.console.report import Report
     from launch.prefetch.plan import CheckpointPlan, HostPlan
     from launch.prefetch.prefetch import Prepared
-    from launch.report import Report
 
 
 def show(found: Prepared, report: Report) -> None:

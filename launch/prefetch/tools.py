@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from inventory.errors import BringupError
-from launch.command import Program
-from launch.engine import Engine, sources_of
-from launch.image_engine import runs_from_image
-from launch.offline import cargo_of, target_of, with_wheelhouse
-from launch.requirements import Download
-from launch.wheelhouses import UNREACHED, reach_script, wheels
+from launch.building.command import Program
+from launch.building.engine import Engine, sources_of
+from launch.building.image_engine import runs_from_image
+from launch.building.offline import cargo_of, target_of, with_wheelhouse
+from launch.building.requirements import Download
+from launch.building.wheelhouses import UNREACHED, reach_script, wheels
 from playbooks.environments import load_environment
 from playbooks.layout import Layout
 from playbooks.steps.python_env import python_env
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from inventory.fleet import Fleet
     from inventory.schema import Host
     from inventory.transport.base import Transport
-    from launch.choice import Choice
+    from launch.choosing.choice import Choice
     from playbooks.plan import Step
 
 CLIENT = ("huggingface-hub", "2.4.0")

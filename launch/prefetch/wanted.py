@@ -6,16 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from launch.decide import of_head
-from launch.draft import draft_of
-from launch.fitting import fitting
+from launch.catalogue.draft import draft_of
+from launch.choosing.decide import of_head
+from launch.choosing.fitting import fitting
 from playbooks.layout import Layout
 
 if TYPE_CHECKING:
     from inventory.facts.host import HostFacts
     from inventory.schema import Host
-    from launch.catalogue import Found
-    from launch.choice import Choice
+    from launch.catalogue.find import Found
+    from launch.choosing.choice import Choice
     from launch.request import Request
 
 

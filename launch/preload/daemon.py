@@ -15,14 +15,14 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from inventory.errors import CheckFailed
-from launch.hardware import CPU
+from launch.building.unit import by_option
+from launch.choosing.hardware import CPU
 from launch.request import refused
-from launch.unit import by_option
 from launch.vllm_args.parse import load
 
 if TYPE_CHECKING:
-    from launch.choice import Choice
-    from launch.command import HostCommand
+    from launch.building.command import HostCommand
+    from launch.choosing.choice import Choice
 
 HAVE_IT = frozenset({"0.33.0"})
 """Versions whose source has been read and has the command; 0.32.0 has none."""

@@ -6,17 +6,17 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from launch.build import launch_steps, runner_of, stage_steps
-from launch.generation import Generation
+from launch.building.generation import Generation
+from launch.building.requirements import own_pids
+from launch.building.steps import launch_steps, runner_of, stage_steps
 from launch.preload.daemon import daemon_command, refuse_unsupported, socket_dir, weights_name
-from launch.requirements import own_pids
 from playbooks.layout import Layout
 from playbooks.plan import digest
 
 if TYPE_CHECKING:
     from inventory.facts.host import HostFacts
-    from launch.assemble import Assembly
-    from launch.command import HostCommand
+    from launch.building.assemble import Assembly
+    from launch.building.command import HostCommand
     from playbooks.plan import Step
 
 DRAFTS = 1

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from inventory.facts.host import HostFacts
-    from launch.engine import Engine
+    from launch.building.engine import Engine
     from playbooks.layout import Layout
     from playbooks.plan import Step
     from playbooks.requirements import HostRequirements

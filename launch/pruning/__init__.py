@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from inventory.errors import BringupError
 from launch.caches.collect import caches_removed
 from launch.caches.holdings import SPARE
-from launch.sizes import size
+from launch.console.sizes import size
 from playbooks.prune import Pruned, prune_script, read_pruned
 
 if TYPE_CHECKING:
     from inventory.fleet import Fleet
     from inventory.transport.base import Transport
-    from launch.report import Report
+    from launch.console.report import Report
 
 DEADLINE_S = 300.0
 """An environment is some 60,000 files."""

@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from inventory.quoting import quote
-from launch.generation import SYSTEMD
+from launch.building.generation import SYSTEMD
+from launch.building.unit import on_record, systemd_path, systemd_quote
 from launch.request import refused
-from launch.supervise import STOP_GRACE_S, preamble
-from launch.unit import on_record, systemd_path, systemd_quote
+from launch.running.supervise import STOP_GRACE_S, preamble
 from playbooks.plan import Phase, Step
 from playbooks.steps.file import file
 
 if TYPE_CHECKING:
-    from launch.generation import Generation, Member
+    from launch.building.generation import Generation, Member
     from launch.planned.api_key import ApiKey
     from playbooks.layout import Layout
 

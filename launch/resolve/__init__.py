@@ -18,7 +18,7 @@ from launch.resolve.words import without
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from launch.catalogue import Found
+    from launch.catalogue.find import Found
 
 __all__ = ["Case", "NodeCommand", "Pool", "Resolved", "resolve", "resolve_case"]
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from launch.recipe import Role, StrategyOverride
+from launch.catalogue.recipe import Role, StrategyOverride
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from launch.catalogue import Library
-    from launch.recipe import Block, Recipe, Variant
-    from launch.taxonomy import KvOption, KvStore, Profile, Strategy
+    from launch.catalogue.find import Library
+    from launch.catalogue.recipe import Block, Recipe, Variant
+    from launch.catalogue.taxonomy import KvOption, KvStore, Profile, Strategy
 
 from launch.resolve.lookup import by_generation
 

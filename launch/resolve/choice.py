@@ -25,7 +25,7 @@ from launch.resolve.gates import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from launch.recipe import Recipe
+    from launch.catalogue.recipe import Recipe
 
 MULTI, SINGLE = "multi_node", "single_node"
 LANDING = "h200"

@@ -10,7 +10,7 @@ from launch.vllm_args.parse import load
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from launch.recipe_extra import Constraint
+    from launch.catalogue.extra import Constraint
     from launch.resolve.gates import Place
     from launch.vllm_args.parse import Parsed
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from launch.recipe import Images
+    from launch.catalogue.recipe import Images
+    from launch.catalogue.taxonomy import Profile
     from launch.resolve.case import Case
     from launch.resolve.result import NodeCommand
-    from launch.taxonomy import Profile
 
 CACHE = "~/.cache/huggingface:/root/.cache/huggingface"
 STOCK = {"nvidia": "vllm/vllm-openai", "amd": "vllm/vllm-openai-rocm", "tpu": "vllm/vllm-tpu"}

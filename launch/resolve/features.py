@@ -10,7 +10,7 @@ from launch.resolve.lookup import keyed
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from launch.recipe import Feature, FeatureBlock, Mode
+    from launch.catalogue.recipe import Feature, FeatureBlock, Mode
     from launch.resolve.case import Case
 
 

@@ -11,9 +11,9 @@ from launch.resolve.lookup import keyed
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from launch.catalogue import Library
-    from launch.recipe import Recipe, Variant
-    from launch.taxonomy import Profile
+    from launch.catalogue.find import Library
+    from launch.catalogue.recipe import Recipe, Variant
+    from launch.catalogue.taxonomy import Profile
 
 BLACKWELL_ONLY = ("nvfp4", "fp4")
 SEVERAL_NODES = ("multi_node", "pd_cluster")

@@ -9,11 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from launch.recipe import Tab
+from launch.catalogue.recipe import Tab
 from launch.resolve import docker
 
 if TYPE_CHECKING:
-    from launch.recipe import Dependency, Images
+    from launch.catalogue.recipe import Dependency, Images
     from launch.resolve.case import Case
 
 PLAIN = "uv venv\nsource .venv/bin/activate\nuv pip install -U vllm --torch-backend auto"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from launch.taxonomy import Profile
+    from launch.catalogue.taxonomy import Profile
 
 T = TypeVar("T")
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from launch.recipe import OmniTask, OmniTaskBlock
+from launch.catalogue.recipe import OmniTask, OmniTaskBlock
 from launch.resolve.lookup import by_generation
 from launch.resolve.result import NodeCommand, Resolved
 from launch.resolve.words import last_of_each
 
 if TYPE_CHECKING:
-    from launch.recipe import Block
+    from launch.catalogue.recipe import Block
     from launch.resolve.case import Case
 
 OMNI = "omni"

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from launch.resolve.result import Router, Store
 
 if TYPE_CHECKING:
+    from launch.catalogue.taxonomy import KvStore
     from launch.resolve.case import Case
-    from launch.taxonomy import KvStore
 
 DEFAULT_PORT, DEFAULT_ROUTER_PORT = 8000, 30080
 BALANCE = ("--cache-threshold", "0.5", "--balance-abs-threshold", "4", "--balance-rel-threshold", "1.1")

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from launch.console.tables import status_rows
 from launch.running.history import ground_since
 from launch.running.placed import audit
-from launch.tables import status_rows
-from launch.verdict import Health
+from launch.running.verdict import Health
 from playbooks.finding import Status as Found
 
 if TYPE_CHECKING:
-    from launch.report import Report
+    from launch.console.report import Report
     from launch.running.status import Status
 
 _STYLES = {Health.HEALTHY: "green", Health.STOPPED: "yellow"}
@@ -21,7 +21,7 @@ _STYLES = {Health.HEALTHY: "green", Health.STOPPED: "yellow"}
 
 def show(seen: Status, report: Report) -> None:
     """The verdict, the table on stdout, and what is behind them."""
-    from launch.report import print_table
+    from launch.console.report import print_table
 
     gang, verdict = seen.deployment.gang, seen.verdict
     report.say(f"{gang.name}: {verdict.health}: {verdict.reason}", style=_STYLES.get(verdict.health, "bold red"))

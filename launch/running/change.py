@@ -14,8 +14,8 @@ from playbooks.control import now
 
 if TYPE_CHECKING:
     from inventory.fleet import Fleet
-    from launch.report import Report
-    from launch.watch import Ready
+    from launch.console.report import Report
+    from launch.watching.watch import Ready
     from playbooks.lock import Owner
 
 INTERRUPTED = "interrupted"

@@ -13,13 +13,13 @@ from inventory.quoting import quote
 from inventory.secret import HIDDEN
 from inventory.transport.exchange import in_time
 from launch.running.history import Entry, History, read_history, united
-from launch.supervise import preamble
+from launch.running.supervise import preamble
 
 if TYPE_CHECKING:
     from inventory.fleet import Fleet
     from inventory.transport.base import Transport
-    from launch.survey import Deployment
-    from launch.tables import Table
+    from launch.console.tables import Table
+    from launch.running.survey import Deployment
 
 DEADLINE_S = 20.0
 MOST_CHANGES = 6

@@ -9,15 +9,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from launch.phases import Progress, Role, phase_of
-from launch.verdict import Health, states
+from launch.running.verdict import Health, states
+from launch.watching.phases import Progress, Role, phase_of
 
 if TYPE_CHECKING:
+    from launch.building.generation import Generation, Member
     from launch.diagnosis.judge import Judgement
-    from launch.generation import Generation, Member
     from launch.running.look import Look
-    from launch.survey import Deployment
-    from launch.verdict import Verdict
+    from launch.running.survey import Deployment
+    from launch.running.verdict import Verdict
     from playbooks.finding import Finding
 
 MOST_CHARACTERS = 768 * 1024

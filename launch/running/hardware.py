@@ -11,8 +11,8 @@ from inventory.facts.base import is_known
 from inventory.facts.gather import ask
 from inventory.facts.gpu import SECTIONS as GPU_SECTIONS
 from inventory.quoting import quote
-from launch.day_one import needs_of
-from launch.gather import asked_of
+from launch.hosts.day_one import needs_of
+from launch.hosts.gather import asked_of
 from playbooks.check import run_checks
 from playbooks.checks import CHECKS
 from playbooks.finding import GRAVEST_FIRST, Finding, Status

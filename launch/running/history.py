@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from inventory.errors import BringupError
 from inventory.quoting import quote_all
-from launch.supervise import preamble
+from launch.running.supervise import preamble
 
 if TYPE_CHECKING:
     from inventory.fleet import Fleet

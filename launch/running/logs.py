@@ -15,12 +15,12 @@ from inventory.transport.exchange import in_time
 from launch.diagnosis.clock import Clock
 from launch.diagnosis.lines import Line, read
 from launch.request import refused
-from launch.supervise import look_script, preamble, read_look
+from launch.running.supervise import look_script, preamble, read_look
 
 if TYPE_CHECKING:
     from inventory.fleet import Fleet
     from inventory.transport.base import Transport
-    from launch.generation import Generation
+    from launch.building.generation import Generation
 
 DEADLINE_S = 25.0
 MOST_BYTES = 4 << 20

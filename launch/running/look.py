@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 from inventory.quoting import quote, quote_all
 from launch.running.history import History, read_history
 from launch.running.placed import Process, processes_of
+from launch.running.supervise import preamble
 from launch.serving.readings import Load, loads, read_page
-from launch.supervise import preamble
 
 if TYPE_CHECKING:
-    from launch.generation import Generation
+    from launch.building.generation import Generation
 
 PROGRAM = Path(__file__).parents[1] / "programs" / "observe.py"
 CANARY_S = 8.0

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from inventory.quoting import quote
 from launch.running.history import SERVING, Entry, last_good
-from launch.verdict import Health
+from launch.running.verdict import Health
 
 if TYPE_CHECKING:
     from launch.running.hardware import Hardware
-    from launch.survey import Deployment
-    from launch.verdict import Verdict
+    from launch.running.survey import Deployment
+    from launch.running.verdict import Verdict
 
 STARTS = frozenset({"deploy", "restart", "rollback", "supervise"})
 

@@ -5,17 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from inventory.errors import BringupError
-from launch import operate
-from launch.running import rollback
+from launch.running import operate, rollback
 from launch.running.change import Change, recorded
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from inventory.fleet import Fleet
-    from launch.generation import Generation
-    from launch.report import Report
-    from launch.watch import Ready
+    from launch.building.generation import Generation
+    from launch.console.report import Report
+    from launch.watching.watch import Ready
     from playbooks.lock import Owner
 
 

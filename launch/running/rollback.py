@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from inventory.errors import BadInput, BringupError, ChangeFailed, CheckFailed, raise_all
 from inventory.quoting import quote, quote_all
 from inventory.transport.exchange import in_time
-from launch.generation import Generation, read_generation
+from launch.building.generation import Generation, read_generation
 from launch.running.history import Entry, History, last_good, read_history, united
-from launch.supervise import preamble
+from launch.running.supervise import preamble
 
 if TYPE_CHECKING:
     from inventory.fleet import Fleet

@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING
 
 from inventory.errors import BringupError
 from inventory.transport.exchange import in_time
-from launch.operate import canary_script
-from launch.phases import Phase
 from launch.running.first_failure import FirstFailure, first_failure, progress_of
 from launch.running.hardware import Hardware, look_at_hardware
 from launch.running.history import Entry, united, usual
 from launch.running.look import CANARY_S, DEADLINE_S, Look, look_script, read_look
 from launch.running.next_step import NextStep, next_step
-from launch.smoke import Answer, answer_of, endpoint_of
-from launch.survey import Deployment
-from launch.verdict import Health, Verdict, judge, states
+from launch.running.operate import canary_script
+from launch.running.smoke import Answer, answer_of, endpoint_of
+from launch.running.survey import Deployment
+from launch.running.verdict import Health, Verdict, judge, states
+from launch.watching.phases import Phase
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

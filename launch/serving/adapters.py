@@ -11,7 +11,7 @@ from launch.serving.endpoints import Reply, ask, every_reply
 
 if TYPE_CHECKING:
     from inventory.fleet import Fleet
-    from launch.generation import Generation
+    from launch.building.generation import Generation
 
 LOAD_DEADLINE_S = 120.0
 NOT_FOUND = 404

@@ -11,7 +11,7 @@ from launch.serving.endpoints import Reply, ask, every_reply, stored_command
 
 if TYPE_CHECKING:
     from inventory.fleet import Fleet
-    from launch.generation import Generation
+    from launch.building.generation import Generation
 
 TOOLS = "--enable-auto-tool-choice"
 

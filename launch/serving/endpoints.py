@@ -16,7 +16,7 @@ from playbooks.layout import Layout
 if TYPE_CHECKING:
     from inventory.fleet import Fleet
     from inventory.transport.base import Completed, Transport
-    from launch.generation import Generation
+    from launch.building.generation import Generation
 
 PROGRAM = Path(__file__).parents[1] / "programs" / "ask.py"
 _END = "END_OF_PROGRAM"

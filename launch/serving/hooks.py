@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from inventory.schema import Hook
-    from launch.generation import Generation
-    from launch.report import Report
+    from launch.building.generation import Generation
+    from launch.console.report import Report
 
 
 def chosen(hooks: Mapping[str, Hook], named: Sequence[str]) -> dict[str, Hook]:

@@ -14,8 +14,8 @@ from launch.serving.readings import Load, Reading, loads, read_page
 
 if TYPE_CHECKING:
     from inventory.fleet import Fleet
-    from launch.generation import Generation
-    from launch.tables import Table
+    from launch.building.generation import Generation
+    from launch.console.tables import Table
 
 COLUMNS = (
     *("engine", "running", "waiting", "KV cache", "preempted", "prefix hits", "prompt tok/s", "output tok/s"),

@@ -15,20 +15,20 @@ from urllib.parse import urlsplit
 from inventory.errors import raise_all
 from inventory.quoting import quote
 from launch import request
-from launch.report import Report
+from launch.console.report import Report
 
 if TYPE_CHECKING:
     from inventory.fleet import Fleet
     from inventory.schema import Host, Inventory
-    from launch.catalogue import Catalogue, Found
-    from launch.gather import Answered
+    from launch.catalogue.find import Catalogue, Found
+    from launch.hosts.gather import Answered
     from launch.recovery.guard import Supervision
     from launch.request import Request
-    from launch.survey import Deployment
+    from launch.running.survey import Deployment
 
 
 def launch_request(model: str, **flags: str) -> Request:
-    from launch.settings import settings
+    from launch.choosing.settings import settings
     from launch.verbs.planned import planned_settings, wanted
     from playbooks.images.reference import parse_digest
 
@@ -133,10 +133,10 @@ def _repository_passwords(hosts: Sequence[Host]) -> Iterator[str]:
 def answered(hosts: str, inventory: str, replay: str, *, opinion: bool, drawn: bool = True) -> Answered:
     """What the hosts say, or what they said when the bundle `replay` was saved."""
     if replay:
-        from launch.bundles import replayed
+        from launch.hosts.bundles import replayed
 
         return replayed(Path(replay), hosts or "all")
-    from launch.probe import asked
+    from launch.hosts.probe import asked
 
     return asked(chosen_hosts(hosts, inventory), opinion=opinion, drawn=drawn)
 
@@ -151,7 +151,7 @@ def all_answered(report: Report, hosts: str, inventory: str, replay: str) -> Ans
 
 def catalogue(recipes: str, *, ours: bool = True) -> Catalogue:
     """The recipes of the flag's checkout, and `ours` beside them."""
-    from launch.catalogue import Catalogue
+    from launch.catalogue.find import Catalogue
 
     return Catalogue.of([Path(recipes)] if recipes else [], ours=ours)
 
@@ -165,7 +165,7 @@ def deployment(
     hosts: str, name: str, inventory: str, *, latest: bool = False, within_s: float | None = None
 ) -> Iterator[tuple[Fleet, Deployment]]:
     from inventory.fleet import Fleet
-    from launch import operate
+    from launch.running import operate
 
     listed = inventory_of(inventory)
     with Fleet(selected(listed, hosts)) as fleet:

@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 
 from inventory.errors import ExitCode
 from launch import request
-from launch.report import Report, print_json, print_table
+from launch.console.report import Report, print_json, print_table
 from launch.serving.bench.workload import SUBSETS, Workload
 from launch.verbs import arguments
 

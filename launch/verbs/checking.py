@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from inventory.errors import BadInput, ExitCode
 from inventory.secret import HIDDEN
 from launch import request
-from launch.report import Report, print_json
+from launch.console.report import Report, print_json
 from launch.verbs import arguments
 
 if TYPE_CHECKING:
-    from launch.gather import Answered
+    from launch.hosts.gather import Answered
     from playbooks.finding import Finding
     from playbooks.requirements import Requirements
 
@@ -32,7 +32,7 @@ def check(  # noqa: PLR0913  (its flags)
     **flags: str,
 ) -> ExitCode:
     from launch import deploy as run
-    from launch.causes import described
+    from launch.console.causes import described
     from playbooks.check import blocking, decided, leave_out
 
     if active and replay:

@@ -8,7 +8,7 @@ from typing import Any
 from inventory.errors import ExitCode
 from inventory.fleet import Fleet
 from launch import request
-from launch.report import Report, print_json
+from launch.console.report import Report, print_json
 from launch.verbs import arguments
 
 

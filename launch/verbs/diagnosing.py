@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from inventory.errors import BadInput, ExitCode
-from launch.report import Report, print_json, print_lines, printable
+from launch.console.report import Report, print_json, print_lines, printable
 from launch.verbs import arguments
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from inventory.errors import ExitCode, raise_all
 from launch import request
-from launch.report import Report, print_json, print_table
+from launch.console.report import Report, print_json, print_table
 from launch.verbs import arguments
 from playbooks.check import blocking
 
@@ -31,7 +31,7 @@ def hosts_list(*, hosts: str, inventory: str, json: bool) -> ExitCode:
 
 
 def hosts_check(*, hosts: str, inventory: str, replay: str, record: str, active: bool, json: bool) -> ExitCode:
-    from launch import fresh
+    from launch.hosts import fresh
 
     report = Report(quiet=json)
     with report.phase("Gather"):
@@ -56,7 +56,7 @@ def hosts_check(*, hosts: str, inventory: str, replay: str, record: str, active:
 
 
 def hosts_trust(*, hosts: str, inventory: str, replace: bool, yes: bool) -> ExitCode:
-    from launch.trust import trust_hosts
+    from launch.hosts.trust import trust_hosts
 
     trust_hosts(arguments.chosen_hosts(hosts, inventory), Report(), replace=replace, yes=yes)
     return ExitCode.DONE

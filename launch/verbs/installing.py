@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from inventory.errors import BringupError, ExitCode, raise_all
 from inventory.fleet import Fleet
 from launch import request
-from launch.report import Report, print_json, print_table
+from launch.console.report import Report, print_json, print_table
 from launch.verbs import arguments
 from playbooks.plan import Phase
 from playbooks.schema import BY_DEFAULT, find, load_playbook
@@ -18,7 +18,7 @@ from playbooks.schema import BY_DEFAULT, find, load_playbook
 if TYPE_CHECKING:
     from inventory.schema import Host
     from inventory.transport.base import Transport
-    from launch.catalogue import Found
+    from launch.catalogue.find import Found
     from launch.install import Prepared, Wish
     from playbooks.joblist import ListedJob
 
@@ -198,6 +198,6 @@ def _show_diffs(found: Prepared, fleet: Fleet, report: Report) -> None:
 
 
 def _printable(lines: Sequence[str]) -> list[str]:
-    from launch.report import printable
+    from launch.console.report import printable
 
     return [printable(line) for line in lines]

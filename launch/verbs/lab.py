@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from inventory.errors import ExitCode
 from inventory.lab.state import DEFAULT as LAB
 from launch import request
-from launch.report import Report, print_json, print_table
+from launch.console.report import Report, print_json, print_table
 
 if TYPE_CHECKING:
     from inventory.lab.network import Network

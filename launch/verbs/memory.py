@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from inventory.errors import BadInput, ExitCode
 from launch import request
-from launch.report import Report, print_json, print_lines
+from launch.console.report import Report, print_json, print_lines
 from launch.verbs import arguments
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from launch.catalogue import Found
+    from launch.catalogue.find import Found
     from launch.memory.architecture import Known
     from launch.memory.of_recipe import Forecast
     from launch.resolve.gates import Place
@@ -46,8 +46,8 @@ def memory(*, model: str, hosts: str, recipes: str, context: str, json: bool, **
 def _on_hosts(
     found: Found, hosts: str, flags: Mapping[str, str], context: int | None, known: Known | None
 ) -> Forecast | None:
+    from launch.choosing.outline import outline
     from launch.memory.of_recipe import of_decision
-    from launch.outline import outline
 
     wanted = request.Request(
         model=found.id,
@@ -63,9 +63,9 @@ def _on_hosts(
 
 
 def _on_hardware(found: Found, flags: Mapping[str, str], context: int | None, known: Known | None) -> Forecast | None:
+    from launch.catalogue.show import show
     from launch.memory.gpus import of_profile
     from launch.memory.of_recipe import forecast
-    from launch.recipes_show import show
     from launch.resolve.gates import Place
 
     number = request.count("nodes", flags["nodes"], 1, 16) if flags["nodes"] else 0

@@ -10,7 +10,7 @@ from launch.planned.wanted import Wanted
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from launch.settings import Setting
+    from launch.choosing.settings import Setting
 
 
 def planned_settings(flags: Mapping[str, str]) -> tuple[Setting, ...]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from inventory.errors import BadInput, ExitCode
 from inventory.secret import HIDDEN
 from launch import request
-from launch.report import Report, print_json, print_lines, printable
+from launch.console.report import Report, print_json, print_lines, printable
 from launch.verbs import arguments
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from inventory.facts.host import HostFacts
     from inventory.schema import Host
-    from launch.catalogue import Found
+    from launch.catalogue.find import Found
     from launch.plans.document import LaunchPlan
     from launch.request import Request
 
@@ -69,7 +69,7 @@ def _output(output: str, *, json: bool) -> str:
 def _planned(
     found: Found, wanted: Request, asked: tuple[tuple[str, str], ...], *, hosts: str, inventory: str, replay: str
 ) -> LaunchPlan:
-    from launch.outline import outline
+    from launch.choosing.outline import outline
     from launch.plans.make import plan_of
 
     if wanted.hardware and not hosts and not replay:
@@ -82,9 +82,9 @@ def _planned(
 
 def _assumed(found: Found, wanted: Request) -> tuple[tuple[Host, ...], Mapping[str, HostFacts]]:
     """Hosts as the hardware profile has them: as many as hold the weights, unless --nodes says how many."""
-    from launch.offer import variant_for
+    from launch.catalogue.show import nodes_for
+    from launch.choosing.offer import variant_for
     from launch.plans.assumed import assumed
-    from launch.recipes_show import nodes_for
     from launch.resolve.gates import Place
 
     hardware = wanted.hardware or ""

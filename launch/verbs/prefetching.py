@@ -9,9 +9,9 @@ from inventory.errors import BringupError, ExitCode, raise_all
 from inventory.fleet import Fleet
 from inventory.quoting import quote
 from launch import request
+from launch.console.report import Report, print_json, print_table
 from launch.prefetch.show import gb, show
 from launch.prefetch.source import Fetch, read_fetch, read_rate, read_source
-from launch.report import Report, print_json, print_table
 from launch.verbs import arguments
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def prefetch(  # noqa: PLR0913  (its flags)
     with Fleet(chosen) as fleet:
 
         def prepared() -> Prepared:
-            from launch.gather import gather_all
+            from launch.hosts.gather import gather_all
             from launch.prefetch.prefetch import prepare
 
             facts, errors = gather_all(fleet)

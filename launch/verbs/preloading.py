@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from inventory.errors import ExitCode
 from inventory.fleet import Fleet
-from launch.report import Report, print_json
+from launch.console.report import Report, print_json
 from launch.verbs import arguments
 
 

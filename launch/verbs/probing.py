@@ -19,7 +19,7 @@ def probe(  # noqa: PLR0913  (its flags)
     diff: str,
     json: bool,
 ) -> ExitCode:
-    from launch import probe as look
+    from launch.hosts import probe as look
 
     look.refuse_flags(save_at=save, raw=raw, diff=diff, host_detail=host_detail)
     answered = arguments.answered(hosts, inventory, replay, opinion=True, drawn=not json)

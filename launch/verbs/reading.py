@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from inventory.errors import BringupError, ExitCode, raise_all
 from launch import request
-from launch.report import Report, print_json, print_lines, print_table, printable
+from launch.console.report import Report, print_json, print_lines, print_table, printable
 from launch.running.status import SURVEY_S
 from launch.verbs import arguments
 
 if TYPE_CHECKING:
-    from launch.generation import Generation
+    from launch.building.generation import Generation
 
 DEFAULT_LINES = 50
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from inventory.errors import ExitCode
 from launch import request
-from launch.report import Report, print_json, print_lines, print_table
+from launch.console.report import Report, print_json, print_lines, print_table
 from launch.verbs import arguments
 
 
 def recipes_list(*, recipes: str, json: bool) -> ExitCode:
-    from launch.tables import recipe_rows
+    from launch.console.tables import recipe_rows
 
     catalogue = arguments.catalogue(recipes)
     found = [catalogue.find(one) for one in catalogue.ids()]
@@ -23,7 +23,7 @@ def recipes_list(*, recipes: str, json: bool) -> ExitCode:
 def recipes_show(
     *, model: str, nodes: str, recipes: str, load_balancing: str, ray: bool, json: bool, **choice: str
 ) -> ExitCode:
-    from launch import recipes_show as show
+    from launch.catalogue import show
 
     found = arguments.recipe(recipes, model)
     number = request.count("nodes", nodes, 1, 16) if nodes else 0
@@ -38,7 +38,7 @@ def recipes_show(
 
 
 def recipes_validate(*, recipes: str, vllm: str, json: bool) -> ExitCode:
-    from launch import recipes_validate as run
+    from launch.catalogue import validate as run
 
     report = Report()
     version = run.version_for(vllm) if vllm else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from inventory.errors import BringupError, ExitCode, raise_all
 from inventory.fleet import Fleet
 from launch import request
-from launch.report import Report, print_json
+from launch.console.report import Report, print_json
 from launch.verbs import arguments
 
 
@@ -24,7 +24,7 @@ def status(*, hosts: str, name: str, inventory: str, json: bool) -> ExitCode:
 
 
 def stop(*, hosts: str, name: str, inventory: str) -> ExitCode:
-    from launch import operate
+    from launch.running import operate
     from launch.running.change import Change, recorded
     from playbooks.control import locked, this_run
 
@@ -48,7 +48,7 @@ def stop(*, hosts: str, name: str, inventory: str) -> ExitCode:
 
 
 def restart(*, hosts: str, name: str, inventory: str, timeout: str) -> ExitCode:
-    from launch import operate
+    from launch.running import operate
     from launch.running.change import Change, recorded
     from playbooks.control import locked, this_run
 

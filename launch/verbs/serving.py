@@ -6,7 +6,7 @@ from pathlib import Path
 
 from inventory.errors import ExitCode, raise_all
 from launch import request
-from launch.report import Report, print_json, print_lines, print_table
+from launch.console.report import Report, print_json, print_lines, print_table
 from launch.verbs import arguments
 
 LOOK_S = 5.0

@@ -9,8 +9,8 @@ from inventory.errors import BringupError, CheckFailed, ExitCode, raise_all
 from inventory.fleet import Fleet
 from launch.caches.collect import caches_held_by, caches_removed
 from launch.caches.holdings import CacheFolder, CacheVerdict, judged_caches
-from launch.report import Report, print_json, print_table
-from launch.sizes import size
+from launch.console.report import Report, print_json, print_table
+from launch.console.sizes import size
 from launch.verbs import arguments
 from launch.weights.holdings import Held, Holding, Verdict, judged
 from launch.weights.hosts import Compared, compared, held_by, removed

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from launch.phases import Phase
 from launch.running.history import Entry, usual
+from launch.watching.phases import Phase
 
 SILENT_S = 45.0
 """So long without a line or a step a host is told of as silent; again each time when it has doubled."""

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from launch.command import HostCommand
+from launch.building.command import HostCommand
+from launch.building.unit import SYSTEM_PATH, UnitSettings, command_file
 from launch.diagnosis import show
 from launch.diagnosis.attempt import of_last_attempt
 from launch.diagnosis.capture import Capture
@@ -17,7 +18,6 @@ from launch.diagnosis.judge import Judgement
 from launch.diagnosis.judge import judge as decide
 from launch.diagnosis.replay import load
 from launch.diagnosis.told import Found
-from launch.unit import SYSTEM_PATH, UnitSettings, command_file
 from playbooks.check import run_checks
 from tests.cases.case import Case
 

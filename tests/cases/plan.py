@@ -12,9 +12,9 @@ from inventory.facts.containers import parse_platforms
 from inventory.facts.names import parse_proxies
 from inventory.facts.network_text import parse_ip
 from inventory.yamlfile import parse
-from launch.catalogue import Catalogue
-from launch.plan_parts import support_of
-from launch.recipe import Recipe
+from launch.building.plan_parts import support_of
+from launch.catalogue.find import Catalogue
+from launch.catalogue.recipe import Recipe
 from playbooks.requirements import (
     Build,
     Container,

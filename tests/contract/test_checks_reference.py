@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from launch.day_one import LAYERS, layer_of
+from launch.hosts.day_one import LAYERS, layer_of
 from playbooks.checks import CHECKS
 from playbooks.checks.active import ACTIVE
 from playbooks.checks.base import Check

@@ -12,9 +12,9 @@ import pytest
 
 from inventory.facts.base import NOT_ASKED, Maybe
 from inventory.facts.host import NumaBind
+from launch.building.unit import UnitSettings, command_file, unit_file
 from launch.planned.wanted import Wanted
 from launch.request import Request
-from launch.unit import UnitSettings, command_file, unit_file
 from launch.vllm_args import check
 from tests.unit.launch.real_gangs import binds, decided, gang
 

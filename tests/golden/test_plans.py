@@ -19,8 +19,8 @@ from inventory.facts.base import is_known
 from inventory.facts.host import HostFacts
 from inventory.schema import Host
 from launch.caches.roots import roots
-from launch.catalogue import Catalogue
-from launch.outline import outline
+from launch.catalogue.find import Catalogue
+from launch.choosing.outline import outline
 from launch.plans.document import LaunchPlan
 from launch.plans.lines import lines
 from launch.plans.make import plan_of

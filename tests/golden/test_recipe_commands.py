@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from launch.catalogue import Catalogue, Found
-from launch.offer import DEFAULT, strategy_of
-from launch.recipes_cases import Offer, filled, least_of
-from launch.recipes_show import nodes_for
+from launch.catalogue.cases import Offer, filled, least_of
+from launch.catalogue.find import Catalogue, Found
+from launch.catalogue.show import nodes_for
+from launch.choosing.offer import DEFAULT, strategy_of
 from launch.resolve.choice import default_features
 from launch.resolve.constraints import unmet
 from launch.resolve.gates import Place, effective_strategies, fits_node, least_nodes, offered, supported

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from inventory.schema import Host
-from launch.wheelhouses import reach_script
+from launch.building.wheelhouses import reach_script
 from playbooks.cargo import Cargo, CargoFile
 from playbooks.environments import EnvironmentDefinition
 from playbooks.images.image import Image

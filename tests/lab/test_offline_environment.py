@@ -21,13 +21,13 @@ from inventory.fleet import Fleet
 from inventory.load import load
 from inventory.schema import Host, Mirrors
 from inventory.secret import Url
-from launch import offline
-from launch.command import Program
-from launch.engine import Engine
-from launch.gather import gather_all
-from launch.offline import cargo_of, target_of, with_wheelhouse
-from launch.requirements import Download
-from launch.wheelhouses import reach_script, wheels
+from launch.building import offline
+from launch.building.command import Program
+from launch.building.engine import Engine
+from launch.building.offline import cargo_of, target_of, with_wheelhouse
+from launch.building.requirements import Download
+from launch.building.wheelhouses import reach_script, wheels
+from launch.hosts.gather import gather_all
 from playbooks.apply import apply, finish_running_jobs
 from playbooks.environments import EnvironmentDefinition
 from playbooks.plan import FORMAT_VERSION, Change, Plan, Step, changes_for

@@ -14,7 +14,7 @@ from inventory.lab import lifecycle
 from inventory.lab.state import Lab
 from inventory.quoting import quote, quote_all
 from launch import lab as labs
-from launch.unit import by_option
+from launch.building.unit import by_option
 from tests.lab.cli import invoke
 
 pytestmark = [pytest.mark.lab, pytest.mark.xdist_group("lab-plan"), pytest.mark.timeout(300)]

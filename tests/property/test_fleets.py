@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from inventory.errors import BringupError, CheckFailed, Several
 from inventory.facts.base import is_known
 from inventory.facts.host import Gpus
-from launch.catalogue import Catalogue
-from launch.outline import outline
+from launch.catalogue.find import Catalogue
+from launch.choosing.outline import outline
+from launch.placing.usable import distance, unusable, worst
 from launch.plans.document import Host, LaunchPlan
 from launch.plans.make import plan_of, refuse_unfit
 from launch.request import Request
-from launch.usable import distance, unusable, worst
 from launch.vllm_args import check
 from tests.fleets import KINDS, Fleet, fleets, host_facts, linked, one_gpu, vendor_of
 from tests.unit.launch.gangs import hosts

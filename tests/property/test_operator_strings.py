@@ -24,9 +24,10 @@ from hypothesis import strategies as st
 
 from inventory import hostsfile, names, yamlfile
 from inventory.errors import BadInput, Several
-from launch.command import HostCommand
-from launch.container import ContainerRun
-from launch.generation import read_generation
+from launch.building.command import HostCommand
+from launch.building.container import ContainerRun
+from launch.building.generation import read_generation
+from launch.building.unit import UnitSettings, command_file, unit_file
 from launch.planned.lora import adapters_of
 from launch.request import deployment_name
 from launch.serving.clients import Served, claude_code, curl, openai
@@ -34,7 +35,6 @@ from launch.serving.endpoints import ask_script
 from launch.serving.monitoring.alerts import Limits
 from launch.serving.monitoring.export import files
 from launch.serving.stored_command import read_command
-from launch.unit import UnitSettings, command_file, unit_file
 from playbooks.layout import Layout
 from tests.property.operator_strings import HOSTILE, PRINTABLE, PWNED, TEXT, let_in
 from tests.unit.launch.serving.gang import GANG

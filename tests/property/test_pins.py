@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 from inventory.facts.base import NOT_ASKED, Maybe
 from inventory.facts.host import Cpu, Gpus, HostFacts, NumaBind, NumaNode, Software, System
-from launch.api_servers import api_servers_of
-from launch.command import Program, api_server_count, render
-from launch.pinning import settled
-from launch.place import Layout, place
-from launch.placement import Binding, LoadBalancing, Node, Placement
-from launch.processes import processes_of
-from launch.unit import UnitSettings, unit_file
+from launch.building.command import Program, api_server_count, render
+from launch.building.unit import UnitSettings, unit_file
+from launch.placing.api_servers import api_servers_of
+from launch.placing.pinning import settled
+from launch.placing.place import Layout, place
+from launch.placing.placement import Binding, LoadBalancing, Node, Placement
+from launch.placing.processes import processes_of
 from launch.vllm_args import check
 from tests.unit.launch.gangs import facts, gpu, hosts
 from tests.unit.launch.real_gangs import binds

@@ -5,10 +5,10 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from launch.command import Program, render
-from launch.place import Layout, place
-from launch.placement import LoadBalancing, Placement
-from launch.processes import processes_of
+from launch.building.command import Program, render
+from launch.placing.place import Layout, place
+from launch.placing.placement import LoadBalancing, Placement
+from launch.placing.processes import processes_of
 from launch.vllm_args import check, parse
 from launch.vllm_args.translations import translate
 from tests.unit.launch.gangs import facts, hosts

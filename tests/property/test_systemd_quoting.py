@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from launch.unit import systemd_path, systemd_quote
+from launch.building.unit import systemd_path, systemd_quote
 
 PRINTABLE = st.text(st.characters(exclude_categories=("Cs", "Cc")), max_size=40)
 CONTROL = st.sampled_from([*map(chr, range(32)), "\x7f"])

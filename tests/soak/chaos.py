@@ -26,10 +26,10 @@ from pathlib import Path
 from inventory.errors import BadInput, BringupError
 from inventory.fleet import Fleet
 from inventory.lab import faults, lifecycle
-from launch import operate
-from launch.report import Report
+from launch.console.report import Report
+from launch.running import operate
 from launch.running import status as asking
-from launch.verdict import Health
+from launch.running.verdict import Health
 from tests.soak.chaos_gang import NAME, Gang, make
 
 READY_S, SMOKE_S = 40.0, 8.0

@@ -19,10 +19,10 @@ from inventory.lab.lifecycle import Equipment, up
 from inventory.lab.state import Lab
 from inventory.load import load
 from inventory.schema import Inventory
-from launch.command import HostCommand
-from launch.generation import Generation, Member
+from launch.building.command import HostCommand
+from launch.building.generation import Generation, Member
+from launch.building.unit import UnitSettings, command_file
 from launch.standin.make_env import build
-from launch.unit import UnitSettings, command_file
 from tests.lab.conftest import on
 from tests.lab.standin_gang import DENSE, MOE
 

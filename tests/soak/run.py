@@ -15,8 +15,8 @@ from pathlib import Path
 from inventory.errors import BringupError, raise_all
 from inventory.fleet import Fleet
 from inventory.load import load
+from launch.console.report import Report
 from launch.install import Prepared, Wish, carry_out
-from launch.report import Report
 from playbooks.cargo import Cargo, CargoFile
 from playbooks.environments import EnvironmentDefinition
 from playbooks.layout import Layout

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from launch.catalogue import Catalogue
-from launch.phases import Phase, Progress, Role
+from launch.catalogue.find import Catalogue
 from launch.resolve import resolve
+from launch.watching.phases import Phase, Progress, Role
 
 READY_S = 600.0  # a minute on two quiet cores, ten times that beside other work
 GONE_S = 60.0

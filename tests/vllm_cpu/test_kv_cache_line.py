@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from launch.cache_lines import of_lines
 from launch.memory import Parallel, Settings, predict
 from launch.memory.from_config import of_config
+from launch.running.cache_lines import of_lines
 
 pytestmark = [pytest.mark.vllm_cpu, pytest.mark.serial, pytest.mark.timeout(600)]
 

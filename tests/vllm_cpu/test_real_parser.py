@@ -17,15 +17,15 @@ from typing import Any
 
 import pytest
 
-from launch.catalogue import Catalogue
-from launch.recipes_cases import filled
+from launch.catalogue.cases import filled
+from launch.catalogue.find import Catalogue
 from launch.resolve import resolve
 from launch.vllm_args import Kind, parse
 from launch.vllm_args.keys import unknown_keys
 from launch.vllm_args.make_schema import unpack, version_of
 from launch.vllm_args.parse import Parsed, Refusal, load
 from tests.golden.test_recipe_commands import CASES, OURS
-from tests.unit.launch.test_vllm_args_mutations import MUTATIONS
+from tests.unit.launch.vllm_args.test_mutations import MUTATIONS
 
 pytestmark = [pytest.mark.vllm_cpu, pytest.mark.serial]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from launch.console.sizes import size
 from launch.plans.picture.shapes import INK, OVER, PAPER, PARTS, RULE, SOFT, box, colour_of, cut, line, text, told
-from launch.sizes import size
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from launch.console.sizes import counted, cpu_set, size
 from launch.plans.picture import gpu as gpus
 from launch.plans.picture.shapes import PAPER, RULE, SOFT, box, cut, line, text, told
-from launch.sizes import counted, cpu_set, size
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element

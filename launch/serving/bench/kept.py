@@ -14,7 +14,7 @@ from playbooks.layout import Layout
 if TYPE_CHECKING:
     from inventory.fleet import Fleet
     from inventory.transport.base import Transport
-    from launch.generation import Generation
+    from launch.building.generation import Generation
 
 LOOK_S = 20.0
 

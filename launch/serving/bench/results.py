@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from launch.serving.bench.guidellm import in_names_of_vllm
 
 if TYPE_CHECKING:
-    from launch.tables import Table
+    from launch.console.tables import Table
 
 FORMAT_VERSION = 1
 

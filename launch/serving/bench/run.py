@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 from inventory.errors import ChangeFailed, CheckFailed
 from inventory.quoting import quote, quote_all
-from launch.container import container_name
+from launch.building.container import container_name
+from launch.building.unit import SYSTEM_PATH
 from launch.serving.bench.guidellm import KEY_MARK, scenario
 from launch.serving.bench.kept import read_at
 from launch.serving.bench.results import FORMAT_VERSION, Result
 from launch.serving.bench.workload import Workload, bench_words
 from launch.serving.endpoints import stored_command
-from launch.unit import SYSTEM_PATH
 from playbooks.joblist import Follower, about
 from playbooks.jobs import start_script
 from playbooks.layout import Layout
@@ -23,7 +23,7 @@ from playbooks.layout import Layout
 if TYPE_CHECKING:
     from inventory.fleet import Fleet
     from inventory.transport.base import Transport
-    from launch.generation import Generation
+    from launch.building.generation import Generation
     from launch.serving.stored_command import StoredCommand
     from playbooks.lock import Owner
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from launch.serving.readings import COUNTERS, GAUGES, HISTOGRAMS
 
 if TYPE_CHECKING:
-    from launch.generation import Generation
+    from launch.building.generation import Generation
 
 CACHE_IS_FULL = 0.95
 HIT_RATE_IS_LOW = 0.3

@@ -9,7 +9,7 @@ from launch.serving.monitoring.alerts import quantile_of, selector
 from launch.serving.readings import BY_SOURCE, COUNTERS, GAUGES
 
 if TYPE_CHECKING:
-    from launch.generation import Generation
+    from launch.building.generation import Generation
 
 SCHEMA_VERSION = 39
 """Of Grafana 11's dashboards; later ones take it."""

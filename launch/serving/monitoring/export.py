@@ -14,7 +14,7 @@ from launch.serving.monitoring.scrape import ALERTS_FILE, prometheus_config
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from launch.generation import Generation
+    from launch.building.generation import Generation
     from launch.serving.monitoring.alerts import Limits
 
 

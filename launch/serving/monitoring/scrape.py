@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from launch.serving.monitoring.alerts import interval
 
 if TYPE_CHECKING:
-    from launch.generation import Generation
+    from launch.building.generation import Generation
 
 ALERTS_FILE = "alerts.yml"
 

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 from inventory.errors import BadInput, BringupError, ChangeFailed, CheckFailed
 from inventory.secret import Secret
+from launch.running.supervise import preamble
 from launch.serving.tokios.unit import WAIT_S, Connector, connect_script, disconnect_script
-from launch.supervise import preamble
 from playbooks.layout import Layout
 
 if TYPE_CHECKING:
     from inventory.fleet import Fleet
     from inventory.transport.base import Completed, Transport
-    from launch.generation import Generation
+    from launch.building.generation import Generation
 
 DEFAULT_CONNECTOR = "/usr/local/bin/tokios-connector"
 _TOKEN = re.compile(r"[A-Za-z0-9._~+/=:-]{8,4096}")

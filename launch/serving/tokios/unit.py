@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from inventory.quoting import quote, quote_all
-from launch.unit import environment
+from launch.building.unit import environment
 
 ESTABLISHED = "Tunnel established"
 WAIT_S = 20

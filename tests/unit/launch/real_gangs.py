@@ -7,9 +7,9 @@ from dataclasses import replace
 from inventory.facts.base import NOT_ASKED, Maybe
 from inventory.facts.host import HostFacts, NumaBind
 from inventory.schema import Host
-from launch.catalogue import Catalogue
-from launch.command import Program
-from launch.decide import Decision, choose, decide
+from launch.building.command import Program
+from launch.catalogue.find import Catalogue
+from launch.choosing.decide import Decision, choose, decide
 from launch.request import Request
 from tests.answered import facts, fixture
 from tests.unit.launch.gangs import hosts, network

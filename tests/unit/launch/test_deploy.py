@@ -6,8 +6,8 @@ import pytest
 
 from inventory.errors import CheckFailed, HostUnreachable
 from launch.deploy import _refuse_left_behind
-from launch.survey import Survey, united
-from tests.unit.launch.test_verdict import GANG, LOST, told
+from launch.running.survey import Survey, united
+from tests.unit.launch.running.test_verdict import GANG, LOST, told
 
 FEWER = replace(GANG, members=GANG.members[:1], generation="g2")
 

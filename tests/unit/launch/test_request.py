@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from inventory.errors import BadInput
 from launch import request
-from launch.report import printable
+from launch.console.report import printable
 
 
 @pytest.mark.parametrize("value", ["abc", "0", "65536", "-1", "1e3", "80.5", " 80", "٨٠", "99999999999"])

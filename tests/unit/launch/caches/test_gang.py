@@ -10,9 +10,9 @@ import pytest
 from inventory.errors import ChangeFailed, NotServing
 from inventory.fleet import Fleet
 from inventory.schema import Host
+from launch.building.generation import Generation, Member
 from launch.caches.gang import poisoned, second_chance
-from launch.generation import Generation, Member
-from launch.report import Report
+from launch.console.report import Report
 
 STAMP = "0123456789ab"
 POISON = "RuntimeError: Bytes object is corrupted, checksum does not match. Expected: 0x1"

@@ -25,8 +25,8 @@ from launch.caches.holdings import (
     read_caches,
     remove_caches_script,
 )
+from launch.console.report import Report
 from launch.pruning import prune
-from launch.report import Report
 from launch.verbs.weights import weights_gc
 from tests.unit.playbooks.sh import sh
 

@@ -11,6 +11,7 @@ import pytest
 
 from inventory.errors import BadInput
 from inventory.facts.host import Caches, HostFacts, RunningDeployment
+from launch.building.command import HostCommand
 from launch.caches.kv_memory import (
     GIB,
     OPTION,
@@ -24,10 +25,9 @@ from launch.caches.kv_memory import (
     offered,
     without,
 )
-from launch.catalogue import Catalogue
-from launch.command import HostCommand
-from launch.decide import Decision
-from launch.outline import outline
+from launch.catalogue.find import Catalogue
+from launch.choosing.decide import Decision
+from launch.choosing.outline import outline
 from launch.planned.wanted import Wanted
 from launch.request import Request
 from launch.vllm_args import check

@@ -18,8 +18,8 @@ from launch.caches import gang
 from launch.caches.merge import CacheFile, CacheSet, Rank, lacking
 from launch.caches.scripts import Place
 from launch.caches.spread import spread
-from launch.report import Report
-from launch.supervise import preamble
+from launch.console.report import Report
+from launch.running.supervise import preamble
 from tests.unit.playbooks.sh import sh
 
 STAMP = "0123456789ab"

@@ -15,17 +15,17 @@ import pytest
 from inventory.facts.base import Unknown, Why, is_known
 from inventory.facts.host import Gpu, GpuProcess, HostFacts, Listener, Process, RunningDeployment
 from inventory.facts.redact import Redactor
-from launch.assemble import Assembly, assemble
-from launch.decide import choose, decide
+from launch.building.assemble import Assembly, assemble
+from launch.building.engine import engines_of
+from launch.building.unit import UnitSettings, command_file
+from launch.choosing.decide import choose, decide
 from launch.diagnosis import stored
 from launch.diagnosis.checked import DECISIVE, NOT_STORED, Checked, checked
 from launch.diagnosis.collect import HostTold, _written
 from launch.diagnosis.judge import judge
 from launch.diagnosis.replay import File, capture_of, load
 from launch.diagnosis.stored import Stored
-from launch.engine import engines_of
 from launch.request import Request
-from launch.unit import UnitSettings, command_file
 from playbooks.check import run_checks
 from playbooks.checks import CHECKS
 from playbooks.finding import Finding, Status

@@ -9,8 +9,8 @@ import pytest
 from inventory.errors import CheckFailed, Several
 from inventory.facts.base import Unknown, is_known
 from inventory.facts.host import BusGpu, Gpus, HostFacts
+from launch.choosing.hardware import profile_to_equip
 from launch.equipping.bare import bare_hosts, is_equipped, refuse_bare
-from launch.hardware import profile_to_equip
 from tests.unit.playbooks.books.test_bare_hosts import B200, GB200, H200, NO_DRIVER, bare
 from tests.unit.playbooks.checks.gang import tray
 

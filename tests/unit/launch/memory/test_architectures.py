@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from inventory.errors import BadInput
-from launch.catalogue import Catalogue
+from launch.catalogue.find import Catalogue
 from launch.memory.architecture import FOLDER, Delta, Heads, Records, load, names, read, shown
 from launch.memory.from_config import of_config
 from launch.memory.of_recipe import architecture_of

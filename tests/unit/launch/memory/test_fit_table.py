@@ -11,7 +11,7 @@ from typing import Literal
 
 import pytest
 
-from launch.catalogue import Catalogue
+from launch.catalogue.find import Catalogue
 from launch.memory.gpus import GB, MIB, Gpu
 from launch.memory.of_recipe import Forecast, forecast
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from launch.catalogue import Catalogue
+from launch.catalogue.find import Catalogue
 from launch.memory import overhead
 from launch.memory.gpus import MIB, Gpu, of_profile
 from launch.memory.of_recipe import Forecast, forecast

@@ -18,15 +18,15 @@ import pytest
 from inventory.errors import BadInput
 from inventory.secret import Secret
 from inventory.transport.base import Completed
-from launch.assemble import assemble
-from launch.command import HostCommand
-from launch.engine import engines_of
+from launch.building.assemble import assemble
+from launch.building.command import HostCommand
+from launch.building.engine import engines_of
+from launch.building.unit import UnitSettings, command_file
+from launch.console.report import print_json
 from launch.planned.api_key import GENERATE, ApiKey, api_key
 from launch.planned.wanted import KEY_FILE, Wanted
-from launch.report import print_json
 from launch.request import Request
-from launch.smoke import Endpoint, read_answer, smoke_script
-from launch.unit import UnitSettings, command_file
+from launch.running.smoke import Endpoint, read_answer, smoke_script
 from tests.unit.launch.real_gangs import decided, gang
 
 KEY = "sk-0123456789abcdefghijklmnop"

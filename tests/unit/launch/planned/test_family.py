@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from launch.choosing.settings import settings
 from launch.planned.family import FAMILIES, family_of
 from launch.request import Request
-from launch.settings import settings
 from launch.vllm_args.parse import load
 from tests.unit.launch.gangs import facts, hosts
 from tests.unit.launch.real_gangs import decided, reason, words

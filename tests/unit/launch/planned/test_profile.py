@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 
 from inventory.errors import BadInput, BringupError
-from launch.decide import Decision
+from launch.choosing.decide import Decision
+from launch.choosing.settings import settings
 from launch.planned.profile import FEATURES, PROFILES, profile_named
 from launch.planned.wanted import Wanted
 from launch.request import Request
-from launch.settings import settings
 from launch.vllm_args import check, parse
 from tests.unit.launch.gangs import facts, hosts
 from tests.unit.launch.real_gangs import OURS, decided, reason, words

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from inventory.secret import Secret
+from launch.choosing.reasons import Reason
 from launch.planned.api_key import ApiKey
 from launch.planned.typed import Flags, typed_settings
 from launch.planned.wanted import Wanted
-from launch.reasons import Reason
 from launch.request import Request
 from tests.unit.launch.gangs import facts, hosts
 from tests.unit.launch.real_gangs import decided

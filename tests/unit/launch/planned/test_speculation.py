@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from launch.choosing.reasons import Reason
 from launch.planned.speculation import speculation_words
-from launch.reasons import Reason
 from launch.resolve.gates import Place
 from launch.vllm_args import parse
 from tests.unit.launch.real_gangs import OURS

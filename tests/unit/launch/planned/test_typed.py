@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 
 from inventory.errors import BadInput
-from launch.decide import Decision
+from launch.choosing.decide import Decision
+from launch.choosing.settings import settings
 from launch.planned.typed import Flags, typed_settings, yes_or_no
 from launch.planned.wanted import Wanted
 from launch.request import Request
-from launch.settings import settings
 from launch.vllm_args import check
 from tests.unit.launch.gangs import facts, hosts
 from tests.unit.launch.real_gangs import decided, reason, words

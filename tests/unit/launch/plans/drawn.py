@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from functools import cache
 
-from launch.bundles import replayed
-from launch.catalogue import Catalogue
-from launch.outline import outline
+from launch.catalogue.find import Catalogue
+from launch.choosing.outline import outline
+from launch.hosts.bundles import replayed
 from launch.plans.document import LaunchPlan
 from launch.plans.make import plan_of
 from launch.request import Request

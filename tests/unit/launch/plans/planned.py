@@ -8,12 +8,12 @@ from typing import Any
 
 from inventory.facts.base import is_known
 from inventory.facts.host import HostFacts
-from launch.catalogue import Catalogue
-from launch.outline import outline
+from launch.catalogue.find import Catalogue
+from launch.choosing.outline import outline
+from launch.choosing.settings import settings
 from launch.plans.document import LaunchPlan
 from launch.plans.make import plan_of
 from launch.request import Request
-from launch.settings import settings
 from tests.unit.launch.gangs import facts, hosts
 
 OURS = Catalogue.of()

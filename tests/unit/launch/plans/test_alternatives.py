@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from inventory.errors import BringupError, CheckFailed
-from launch.outline import outline
+from launch.choosing.outline import outline
 from launch.plans.alternatives import nearest
 from launch.plans.document import Alternative
 from launch.plans.make import plan_of, refuse_unfit

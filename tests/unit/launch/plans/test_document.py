@@ -11,7 +11,7 @@ from pydantic_core import to_jsonable_python
 
 from inventory.facts.base import is_known
 from inventory.facts.host import GpuProcess, HostFacts
-from launch.outline import outline
+from launch.choosing.outline import outline
 from launch.plans.document import LaunchPlan
 from launch.plans.make import plan_of
 from launch.request import Request

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from inventory.errors import BadInput
-from launch.outline import outline
+from launch.choosing.outline import outline
 from launch.plans.assumed import assumed
 from launch.plans.document import LaunchPlan
 from launch.plans.files import bundle, compose_files, scripts

@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from launch.placement import Binding, Pins
+from launch.console.tree import draw
+from launch.placing.placement import Binding, Pins
 from launch.plans.document import Host, MemoryPart, NumaNode
 from launch.plans.host_tree import tree
 from launch.plans.lines import lines
 from launch.plans.memory_bar import SIGNS, WIDTH, bar, legend
-from launch.tree import draw
 from tests.unit.launch.plans.drawn import plan_on
 
 H200 = plan_on("h200-hgx")

@@ -13,6 +13,7 @@ from inventory.errors import BringupError
 from inventory.fleet import Fleet
 from inventory.schema import Host, Mirrors
 from inventory.secret import Secret, Url
+from launch.console.report import Report
 from launch.prefetch.fetching import Fetching
 from launch.prefetch.look import Asked, Seen, look, look_each
 from launch.prefetch.manifest import Manifest
@@ -20,7 +21,6 @@ from launch.prefetch.plan import Asking, CheckpointPlan, planned
 from launch.prefetch.progress import Progress
 from launch.prefetch.source import Fetch, Origin, Source
 from launch.prefetch.tools import client_folder
-from launch.report import Report
 from playbooks.control import this_run
 from playbooks.steps.python_env import MARKER
 from tests.hub import Hub, made_files, serving

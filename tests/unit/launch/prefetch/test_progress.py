@@ -6,9 +6,9 @@ import json
 
 import pytest
 
+from launch.console.report import Report
 from launch.prefetch.progress import Meter, Progress, duration, words_of
 from launch.prefetch.status import read_status
-from launch.report import Report
 from launch.spread.told import Told
 
 

@@ -9,16 +9,16 @@ import pytest
 
 from inventory.errors import BadInput, CheckFailed
 from inventory.facts.host import RunningDeployment
-from launch.assemble import Assembly, assemble
-from launch.catalogue import Catalogue
-from launch.choice import choose
-from launch.command import HostCommand
-from launch.outline import launched
+from launch.building.assemble import Assembly, assemble
+from launch.building.command import HostCommand
+from launch.building.requirements import own_pids
+from launch.catalogue.find import Catalogue
+from launch.choosing.choice import choose
+from launch.choosing.outline import launched
 from launch.planned.wanted import Wanted
 from launch.preload.daemon import daemon_command, from_daemon, is_daemon, refuse_unsupported, socket_dir, weights_name
 from launch.preload.shape import holding_weights
 from launch.request import Request
-from launch.requirements import own_pids
 from launch.vllm_args import check
 from tests.unit.launch.gangs import facts, hosts
 

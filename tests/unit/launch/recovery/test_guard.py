@@ -22,7 +22,7 @@ import pytest
 
 from inventory.errors import BadInput
 from inventory.secret import Secret
-from launch.generation import Generation, Member
+from launch.building.generation import Generation, Member
 from launch.planned.api_key import ApiKey
 from launch.recovery.guard import PROGRAMS, Supervision, alert_words, guard_steps
 from playbooks.layout import Layout
@@ -380,7 +380,7 @@ def test_a_unit_of_systemd_is_written_where_it_runs(tmp_path: Path) -> None:
 
 def test_the_process_runs_is_found_and_ends_with_the_ranks(hosts: tuple[Path, int]) -> None:
     """Started and stopped by the same functions that start and stop ranks."""
-    from launch.supervise import preamble, stop_script
+    from launch.running.supervise import preamble, stop_script
 
     state = str(hosts[0] / "tray2")
     sh(f"{preamble(state)}\nstart_guard trial\n")

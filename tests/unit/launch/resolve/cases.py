@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from launch.catalogue import Library
-from launch.recipe import Recipe
+from launch.catalogue.find import Library
+from launch.catalogue.recipe import Recipe
+from launch.catalogue.taxonomy import KvStore, Profile, Strategy, Taxonomy
 from launch.resolve import Case
-from launch.taxonomy import KvStore, Profile, Strategy, Taxonomy
 
 PROFILES = {
     "h100": {"brand": "NVIDIA", "generation": "hopper", "gpu_count": 8, "vram_gb": 640},

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from launch.catalogue import Catalogue
+from launch.catalogue.find import Catalogue
 from tests import oracle
 
 SHARED = Path(__file__).resolve().parents[4] / "../shared"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from launch.command import HostCommand
+from launch.building.command import HostCommand
+from launch.building.unit import UnitSettings, command_file
 from launch.running.chronicle import Remembered, differences, events, read, rows
 from launch.running.history import History
-from launch.unit import UnitSettings, command_file
 from tests.unit.launch.running.test_history import DEPLOY, STOP
 
 AUDIT = (

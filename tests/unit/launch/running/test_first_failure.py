@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from launch.generation import Generation, Member
+from launch.building.generation import Generation, Member
 from launch.running.first_failure import FirstFailure, first_failure
 from launch.running.look import Look
-from launch.survey import Deployment
-from launch.verdict import Health, Verdict
+from launch.running.survey import Deployment
+from launch.running.verdict import Health, Verdict
 from playbooks.finding import Finding, Status
 from tests.unit.launch.diagnosis.captures import begins, judged, traceback, wrapped
 

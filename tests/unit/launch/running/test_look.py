@@ -11,7 +11,7 @@ import pytest
 
 from launch.running.look import Look, look_script, parts, read_look
 from launch.running.placed import Place, Process, audit
-from tests.unit.launch.test_verdict import GANG
+from tests.unit.launch.running.test_verdict import GANG
 from tests.unit.playbooks.sh import sh
 
 

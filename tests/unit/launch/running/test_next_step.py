@@ -9,9 +9,9 @@ import pytest
 from launch.running.hardware import Hardware
 from launch.running.history import SERVING, Entry
 from launch.running.next_step import NextStep, duration, failed_twice, next_step
-from launch.verdict import judge
+from launch.running.verdict import judge
 from playbooks.finding import Finding, Status
-from tests.unit.launch.test_verdict import BOTH, answer, deployment, told
+from tests.unit.launch.running.test_verdict import BOTH, answer, deployment, told
 
 RUNNING = deployment(tray1=told("running"), tray2=told("running"))
 DEAD = deployment(tray1=told("running"), tray2=told("dead"))

@@ -11,8 +11,8 @@ from inventory.errors import BadInput
 from inventory.quoting import quote_all
 from launch.running.history import SERVING, Entry, History
 from launch.running.rollback import Stored, missing_script, offer, read_stored, stored_script, target
-from launch.supervise import preamble
-from tests.unit.launch.test_verdict import GANG
+from launch.running.supervise import preamble
+from tests.unit.launch.running.test_verdict import GANG
 from tests.unit.playbooks.sh import sh
 
 OLDER = replace(GANG, generation="g0")

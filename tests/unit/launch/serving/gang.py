@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from launch.generation import Generation, Member
+from launch.building.generation import Generation, Member
 
 PYTHON = "/var/lib/bringup/envs/e1/bin/python"
 MEMBERS = (

@@ -10,7 +10,7 @@ from inventory.errors import BadInput, ChangeFailed
 from inventory.hostsfile import build
 from inventory.schema import Hook
 from inventory.yamlfile import parse
-from launch.report import Report
+from launch.console.report import Report
 from launch.serving.hooks import chosen, run
 from tests.unit.launch.serving.gang import GANG
 

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from launch.command import HostCommand
-from launch.container import ContainerRun
+from launch.building.command import HostCommand
+from launch.building.container import ContainerRun
+from launch.building.unit import UnitSettings, command_file
 from launch.planned.wanted import KEY_FILE
 from launch.serving.stored_command import read_command
-from launch.unit import UnitSettings, command_file
 
 FOLDER = "/var/lib/bringup/deployments/m/0123456789ab"
 MODEL = "/var/lib/bringup/weights/m/1"

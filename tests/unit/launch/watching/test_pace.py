@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from launch.phases import Phase
 from launch.running.history import SERVING, Entry
 from launch.watching.pace import SILENT_S, STILL_S, Movement, Pace, pace_of
+from launch.watching.phases import Phase
 
 
 def moved(at: float = 0.0) -> Movement:

@@ -1,0 +1,1 @@
+"""From a decision to what hosts are given: environments, images, commands, units, records."""

@@ -1,0 +1,1 @@
+"""What hosts are: asked, kept, compared, and shown to a person."""
