@@ -57,9 +57,9 @@ written_at() { stat -c %Y "$1" 2>/dev/null || :; }
 # What systemd knows of the unit: its state, how its main process ended, its limits, and its own words.
 supervised() {
     has_unit "$co_name" || return 0
-    timeout 5 systemctl show "bringup-$co_name.service" --no-pager \
-        -p ActiveState,SubState,Result,ExecMainCode,ExecMainStatus,NRestarts,MemoryMax,MemoryPeak,TasksMax,TasksCurrent \
-        -p LimitMEMLOCK,LimitNOFILE,ActiveEnterTimestamp,InactiveEnterTimestamp >"$co_dir/unit.txt" 2>/dev/null
+    co_asked=ActiveState,SubState,Result,ExecMainCode,ExecMainStatus,NRestarts,MemoryMax,MemoryPeak,TasksMax,TasksCurrent
+    co_asked=$co_asked,LimitMEMLOCK,LimitNOFILE,ActiveEnterTimestamp,InactiveEnterTimestamp
+    unit_told "$co_name" "$co_asked" >"$co_dir/unit.txt" 2>/dev/null
     as_reader timeout 10 journalctl -u "bringup-$co_name.service" --no-pager -o short-iso-precise -n 2000 --since "$co_since" \
         >"$co_dir/journal_unit.txt" 2>/dev/null || :
 }

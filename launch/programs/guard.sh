@@ -5,9 +5,8 @@ keep_guard=1
 case $1 in
 state) deployment_state "$name" ;;
 stop)
-    stop_deployment "$name" "$grace_s"
     # shellcheck disable=SC2086  # ports
-    left=$(what_is_left "$name" $ports)
+    left=$(stop_and_prove "$name" "$grace_s" $ports)
     printf '%s\n' "$left"
     [ -z "$left" ]
     ;;
@@ -20,6 +19,7 @@ capture)
     mkdir -p "$folder" || exit 1
     tail -c 4194304 "$state_dir/deployments/$name/current/log" >"$folder/log" 2>/dev/null
     deployment_state "$name" >"$folder/state"
+    ! has_unit "$name" || unit_told "$name" Result,ExecMainCode,ExecMainStatus,NRestarts >"$folder/unit"
     # shellcheck disable=SC2046  # pids
     for pid in $(all_processes "$name"); do
         printf '%s %s\n' "$pid" "$(sed 's/.*) //' "/proc/$pid/stat" 2>/dev/null | cut -d ' ' -f 1)"

@@ -71,7 +71,7 @@ as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo -n "$@"; fi; }
 start_deployment() {
     sd_dir=$state_dir/deployments/$1/$(readlink "$state_dir/deployments/$1/current")
     [ ! -e "$sd_dir/log" ] || mv -f "$sd_dir/log" "$sd_dir/log.1"
-    rm -f "$sd_dir/record" "$sd_dir/kv-cache" "$sd_dir/roster"
+    rm -f "$sd_dir/record" "$sd_dir/kv-cache" "$sd_dir/roster" "$sd_dir/unit-ended"
     take_caches "$1"
     sd_pid=
     if has_unit "$1"; then
@@ -132,6 +132,48 @@ stop_deployment() {
     wait_until_gone "$1" 5 || :
     rm -f "$state_dir/deployments/$1"/*/record "$state_dir/deployments/$1"/*/roster
     free_shared_memory "$1"
+}
+
+# stop_and_prove NAME SECONDS PORT...: stop it and print what is left; where nothing is, none of its units stays failed.
+stop_and_prove() {
+    sv_name=$1 sv_seconds=$2
+    shift 2
+    stop_deployment "$sv_name" "$sv_seconds"
+    sv_left=$(set +e; what_is_left "$sv_name" "$@")
+    if [ -n "$sv_left" ]; then printf '%s\n' "$sv_left"; else settle_units "$sv_name"; fi
+}
+
+# settle_units NAME: ranks that end with an error when they are told to stop leave a failed unit, which whoever watches the
+# host takes for a failure. Those of this deployment alone; the guard's is settled where it is removed.
+settle_units() {
+    if has_unit "$1" && systemctl is-failed --quiet "bringup-$1.service" && keep_ending "$1"; then
+        as_root systemctl reset-failed "bringup-$1.service" || :
+    fi
+    if grep -q -s -x -F "PartOf=bringup-$1.service" "/etc/systemd/system/bringup-$1-tokios.service"; then
+        as_root systemctl reset-failed "bringup-$1-tokios.service" 2>/dev/null || :
+    fi
+}
+
+# keep_ending NAME: how the ranks' main process ended, before systemd is told to forget it. False on a full disk: it goes on
+# knowing it then.
+keep_ending() {
+    ke_file=$state_dir/deployments/$1/current/unit-ended
+    ke_said=$(systemctl show "bringup-$1.service" -p Result,ExecMainCode,ExecMainStatus,NRestarts)
+    { printf '%s\n' "$ke_said" >"$ke_file.new" && mv -f "$ke_file.new" "$ke_file"; } 2>/dev/null || {
+        rm -f "$ke_file.new"
+        return 1
+    }
+}
+
+# unit_told NAME PROPERTY,...: what systemd knows of the ranks' unit, and of a stopped one what was kept.
+unit_told() {
+    ut_kept=$state_dir/deployments/$1/current/unit-ended
+    if [ -r "$ut_kept" ] && ! systemctl is-active --quiet "bringup-$1.service"; then
+        cat "$ut_kept"
+        timeout 5 systemctl show "bringup-$1.service" -p "$2" | grep -v -e '^Result=' -e '^ExecMain' -e '^NRestarts='
+    else
+        timeout 5 systemctl show "bringup-$1.service" -p "$2"
+    fi
 }
 
 # shared_memory_of PID...: the files in /dev/shm that these processes have mapped or open, each once.
@@ -286,7 +328,7 @@ main_told() {
     fi
     printf 'since=%s ' "$(stat -c %Y "$state_dir/deployments/$1/current" 2>/dev/null)"
     if has_unit "$1"; then
-        systemctl show "bringup-$1.service" -p MainPID,NRestarts,ExecMainStatus 2>/dev/null |
+        unit_told "$1" MainPID,NRestarts,ExecMainStatus 2>/dev/null |
             sed -n 's/^MainPID=/pid=/p; s/^NRestarts=/restarts=/p; s/^ExecMainStatus=/exit=/p' | tr '\n' ' '
     else
         printf 'pid=%s' "$(main_process "$state_dir/deployments/$1/current/record")"
@@ -403,46 +445,4 @@ tell_log() {
     if [ -e "$tl_log" ]; then tl_age=$(($(date +%s) - $(stat -c %Y "$tl_log"))); fi
     printf '%s %s %s %s %s\n' "$(date +%s.%N)" "$(date +%z)" "$tl_size" "$tl_age" "$(deployment_state "$1")"
     [ "$2" = 0 ] || tail -c "$3" -- "$tl_log" 2>/dev/null | tail -n "$2"
-}
-
-# guard_process NAME: the pid of the guard, if it runs.
-guard_process() {
-    for gp_record in "$state_dir/deployments/$1"/*/guard-record; do
-        main_process "$gp_record" && return 0
-    done
-    return 1
-}
-
-# start_guard NAME: of the current generation, where it has one. As a unit it comes back with its host: it has to answer
-# the head's guard, which starts the group, all of it.
-start_guard() {
-    st_dir=$state_dir/deployments/$1/current
-    stop_guard "$1" # of another generation: it would keep the port, and act on ranks that it does not know
-    [ -f "$st_dir/guard-run.sh" ] || return 0
-    if [ -f "$st_dir/guard.service" ] && [ -d /run/systemd/system ]; then
-        as_root install -m 0644 "$st_dir/guard.service" "/etc/systemd/system/bringup-guard-$1.service"
-        as_root systemctl daemon-reload
-        as_root systemctl enable --quiet "bringup-guard-$1.service"
-        as_root systemctl restart "bringup-guard-$1.service"
-    else
-        setsid /bin/sh "$st_dir/guard-run.sh" >>"$st_dir/guard.log" 2>&1 </dev/null &
-    fi
-}
-
-# stop_guard NAME: first of all, or it would take what is being stopped for a failure.
-stop_guard() {
-    if [ -e "/etc/systemd/system/bringup-guard-$1.service" ] && [ -d /run/systemd/system ]; then
-        as_root systemctl disable --quiet --now "bringup-guard-$1.service"
-        as_root rm -f "/etc/systemd/system/bringup-guard-$1.service"
-        as_root systemctl reset-failed "bringup-guard-$1.service" 2>/dev/null || :
-    fi
-    if sgd_pid=$(guard_process "$1"); then
-        kill -TERM "$sgd_pid" 2>/dev/null || :
-        for _ in 1 2 3 4 5 6 7 8 9 10; do
-            guard_process "$1" >/dev/null || break
-            sleep 0.2
-        done
-        ! sgd_pid=$(guard_process "$1") || kill -KILL "$sgd_pid" 2>/dev/null || :
-    fi
-    rm -f "$state_dir/deployments/$1"/*/guard-record "$state_dir/deployments/$1"/*/guard-memory
 }

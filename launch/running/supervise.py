@@ -79,7 +79,7 @@ def functions() -> str:
     facts = Path(inventory.facts.__path__[0])
     programs = Path(__file__).parents[1] / "programs"
     pieces = [facts / "sh" / "deployment_processes.sh", facts / "gpu" / "now.sh"]
-    pieces += [programs / "supervise.sh", programs / "caches.sh"]
+    pieces += [programs / name for name in ("supervise.sh", "guards.sh", "caches.sh")]
     return "".join(path.read_text(encoding="utf-8") for path in pieces)
 
 
@@ -91,7 +91,7 @@ def state_step(gang: Generation, *, state_dir: str, phase: Phase, deadline_s: fl
         # Any generation: which one is current does not matter to a stop, and what is absent is stopped.
         probe += " | sed -e 's/.* //' -e 's/^absent$/stopped/'"
     verb = (
-        f"start_deployment {quote(name)}" if start else f"stop_deployment {quote(name)} {gang.drain_s + STOP_GRACE_S:d}"
+        f"start_deployment {quote(name)}" if start else f"stop_and_prove {quote(name)} {gang.drain_s + STOP_GRACE_S:d}"
     )
     return Step(
         id=f"{'start' if start else 'stop'} {name}",
@@ -190,8 +190,7 @@ def start_script(name: str, *, state_dir: str) -> str:
 
 def stop_script(name: str, ports: Sequence[int], *, state_dir: str, grace_s: int = STOP_GRACE_S) -> str:
     """Stop and prove: prints one line for everything that is left."""
-    words = quote_all([name, *ports])
-    return f"{preamble(state_dir)}\nstop_deployment {quote(name)} {grace_s:d}\nwhat_is_left {words}\n"
+    return f"{preamble(state_dir)}\nstop_and_prove {quote_all([name, grace_s, *ports])}\n"
 
 
 def preamble(state_dir: str) -> str:

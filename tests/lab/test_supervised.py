@@ -59,6 +59,11 @@ def units(lab: Lab, host: str, question: str) -> list[str]:
     return on(lab, host, f"systemctl {question} {GUARD} {RANKS}").stdout.split()
 
 
+def failed_units(lab: Lab, host: str) -> str:
+    """What whoever watches the host is told."""
+    return on(lab, host, "systemctl list-units --failed --no-legend --plain").stdout
+
+
 def test_a_guard_is_a_unit_of_each_host_and_no_deploy_trips_over_it(lab: Lab) -> None:
     first = typed(lab, *DEPLOY)
     assert first.code == 0, first
@@ -94,9 +99,25 @@ def test_the_next_time_it_is_stopped_and_the_operator_told_also_by_a_guard_that_
     on(lab, "tray1", f"systemctl restart {GUARD}")
     kill_ranks(lab, "tray2")
     wait_for(lab, "it was restarted once already; it is stopped now, on all hosts")
-    assert [units(lab, host, "is-active")[1] in {"inactive", "failed"} for host in HOSTS] == [True, True]
     for host in HOSTS:
+        assert units(lab, host, "is-active")[1] == "inactive", "what was stopped on purpose has not failed"
+        assert failed_units(lab, host) == ""
         assert "lock" not in on(lab, host, "ls /var/lib/bringup").stdout.split()
+
+
+def test_a_launch_that_failed_leaves_no_failed_unit_and_its_exit_status_is_known(lab: Lab, tmp_path: Path) -> None:
+    text = lab.inventory.read_text()
+    lab.inventory.write_text(text.replace("defaults:\n", "defaults:\n  env: {BRINGUP_STANDIN_FAIL: oom-at-load@5}\n"))
+    failed = typed(lab, *DEPLOY)
+    lab.inventory.write_text(text)
+    assert failed.code == 6, failed
+    for host in HOSTS:
+        assert units(lab, host, "is-active") == ["inactive", "inactive"]
+        assert failed_units(lab, host) == ""
+    assert typed(lab, "diagnose", "--capture", str(tmp_path / "kept")).code == 0
+    unit = (tmp_path / "kept/tray2/unit.txt").read_text().splitlines()
+    assert {"Result=exit-code", "ExecMainStatus=1", "ActiveState=inactive"} <= set(unit), unit
+    assert "exit status 1" in typed(lab, "status").out
 
 
 def fill(lab: Lab, host: str) -> None:
@@ -108,7 +129,7 @@ def fill(lab: Lab, host: str) -> None:
 
 
 def test_a_stop_with_a_full_disk_stops_and_proves_it(lab: Lab) -> None:
-    again = typed(lab, "restart")
+    again = typed(lab, "rollback")
     assert again.code == 0, again
     fill(lab, "tray2")
     seen = typed(lab, "status")
@@ -121,6 +142,7 @@ def test_a_stop_with_a_full_disk_stops_and_proves_it(lab: Lab) -> None:
     assert {line.split()[0] for line in logs.out.splitlines()} == set(HOSTS)
     stopped = typed(lab, "stop")
     assert stopped.code == 0, stopped
+    assert failed_units(lab, "tray1") == ""
     for host in HOSTS:
         assert "active" not in units(lab, host, "is-active")
         assert on(lab, host, f"ls /etc/systemd/system/{GUARD}").returncode != 0

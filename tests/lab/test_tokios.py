@@ -27,7 +27,9 @@ CONNECTOR = "/opt/tokios-connector"
 SIMULATED = """#!/bin/sh
 [ "$1" = --config ] && [ -r "$2" ] || exit 2
 echo 'SIMULATED connector: Tunnel established'
-exec sleep 100000
+trap 'kill "$!"; exit 3' TERM
+sleep 100000 &
+wait
 """
 
 
@@ -69,7 +71,7 @@ def test_the_connector_goes_with_the_ranks_and_their_endpoint(trays: Lab, tmp_pa
     assert invoke(*words, inventory=trays.inventory).code == 0, "and again"
 
     assert invoke("stop", inventory=trays.inventory).code == 0
-    assert on(trays, "tray1", f"systemctl is-active {UNIT}").stdout.strip() == "inactive"
+    assert on(trays, "tray1", f"systemctl is-active {UNIT}").stdout.strip() == "inactive", "it ended with an error"
     moved = invoke(*DEPLOY, "--port", "8123", inventory=trays.inventory)
     assert moved.code == 0, moved
     assert json.loads(on(trays, "tray1", f"cat {CONFIG}").stdout)["upstream"].endswith(":8123"), "the new endpoint"

@@ -94,5 +94,6 @@ rm -f -- {quote_all(files)} || exit 1
 if [ -d /run/systemd/system ]; then
   systemctl daemon-reload
   case $(systemctl is-active -- "$unit") in active | activating | deactivating | reloading) exit 5 ;; esac
+  systemctl reset-failed -- "$unit" 2>/dev/null || :
 fi
 """
