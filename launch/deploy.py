@@ -142,7 +142,7 @@ def carry_out(prepared: Prepared, fleet: Fleet, report: Report, again: Callable[
         )
         if not prepared.plan.empty:
             with report.phase("Try"):
-                tried = _tried(prepared, fleet, report)
+                tried = () if _only_staged(prepared.plan) else _tried(prepared, fleet, report)
             with report.phase("Apply"):
                 make(phases=BEFORE)
             bring(prepared.weights, fleet, report, owner)
@@ -151,12 +151,18 @@ def carry_out(prepared: Prepared, fleet: Fleet, report: Report, again: Callable[
             if later := {one.check for one in tried if one.status is Status.SKIP} & AFTER_INSTALLATION:
                 with report.phase("Try what was installed"):
                     _tried(prepared, fleet, report, later)
-            bring_caches(fleet, prepared.assembly, report)
+            if not _only_staged(prepared.plan):
+                bring_caches(fleet, prepared.assembly, report)
         _start_and_prove(prepared, fleet, report, partial(make, phases=[Phase.START]), owner)
         if not prepared.plan.empty:
             environment = prepared.assembly.needs.environment
             prune(fleet, prepared.plan.hosts, report, needed=[environment] if environment else [])
     report.timings()
+
+
+def _only_staged(plan: Plan) -> bool:
+    """Nothing is installed, and the ranks go on: there is nothing to try."""
+    return all(change.phase is Phase.STAGE for change in plan.changes)
 
 
 def _tried(
@@ -324,5 +330,7 @@ def _changes(assembly: Assembly, states: Mapping[str, dict[str, str]]) -> tuple[
     for host in gang.hosts:
         launch = assembly.launch[host]
         states[host][launch.stop.id], states[host][launch.start.id] = ahead[host]
-        changes += changes_for(host, assembly.all_steps(host), states[host])
+        with_ranks = launch.starts_guard and states[host][launch.start.id] != launch.start.wanted
+        steps = [step for step in assembly.all_steps(host) if step is not launch.guard or not with_ranks]
+        changes += changes_for(host, steps, states[host])
     return tuple(changes)

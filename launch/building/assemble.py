@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Assembly:
-    """`steps` are provision, prefetch and stage of each host; `launch` is what stops, switches and starts it.
+    """`steps` are provision, prefetch and stage of each host; `launch`: its guard, stop, switch and start.
 
     `forecast`: of the memory of each GPU; None: nothing is known of the architecture. `gpu_names`: by host.
     """
@@ -49,7 +49,7 @@ class Assembly:
 
     def all_steps(self, host: str) -> tuple[Step, ...]:
         launch = self.launch[host]
-        return (*self.steps[host], launch.stop, *launch.switch, launch.start)
+        return (*self.steps[host], launch.guard, launch.stop, *launch.switch, launch.start)
 
 
 def assemble(

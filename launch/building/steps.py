@@ -14,10 +14,10 @@ from launch.building.unit import UnitSettings, command_file, unit_file
 from launch.caches.stamp import FILE as STAMP
 from launch.placing.placement import LoadBalancing, Node, Placement
 from launch.planned.wanted import KEY_FILE
-from launch.recovery.guard import guard_steps
+from launch.recovery.guard import guard_step, guard_steps
 from launch.running.supervise import state_step
 from playbooks.layout import Layout
-from playbooks.plan import Phase, Step, digest
+from playbooks.plan import ABSENT, Phase, Step, digest
 from playbooks.steps.file import file
 from playbooks.steps.symlink import symlink
 
@@ -50,13 +50,19 @@ class Runner:
 class HostLaunch:
     """`switch` makes this generation the current one, between the stop and the start.
 
-    `started_from`: ids of the steps that write what the ranks are started from.
+    `started_from`: ids of the steps that write what the ranks are started from. `guard`: that of a group that runs.
     """
 
+    guard: Step
     stop: Step
     switch: tuple[Step, ...]
     start: Step
     started_from: frozenset[str]
+
+    @property
+    def starts_guard(self) -> bool:
+        """Whether a guard comes with the ranks when they are started."""
+        return self.guard.wanted != ABSENT
 
 
 def runner_of(facts: HostFacts, python: str) -> Runner:
@@ -139,10 +145,9 @@ def _plain(containers: Mapping[str, ContainerRun]) -> list[object]:
 
 
 def _held(command: HostCommand) -> tuple[object, ...]:
-    """What its unit is held to, which key it asks for, and what guards it: as far as there is any of it."""
+    """What its unit is held to and which key it asks for, as far as there is any of it. A guard is no part of it."""
     held = (command.affinity, command.memory_nodes) if command.affinity or command.memory_nodes else ()
-    guard = command.guard.digest if command.guard else ()
-    return (*held, *([command.api_key.digest] if command.api_key else []), *guard)
+    return (*held, *([command.api_key.digest] if command.api_key else []))
 
 
 def _settings(
@@ -202,7 +207,8 @@ def launch_steps(
         for phase, deadline in ((Phase.STOP, STOP_DEADLINE_S + gang.drain_s), (Phase.START, START_DEADLINE_S))
     )
     started_from = frozenset({f"file {settings.directory}/command.sh", *(unit.id for unit in switch[1:])})
-    return HostLaunch(stop, tuple(switch), start, started_from)
+    guard = guard_step(command.guard, gang, command.host, layout, runner.user)
+    return HostLaunch(guard, stop, tuple(switch), start, started_from)
 
 
 def _url(address: str, port: int) -> str:

@@ -10,11 +10,53 @@ guard_process() {
     return 1
 }
 
-# start_guard NAME: of the current generation, where it has one. As a unit it comes back with its host: it has to answer
-# the head's guard, which starts the group, all of it.
+# guard_state NAME GENERATION WANTED: `running DIGEST` of the files that it was started from, `stopped`, or `absent` without
+# files. Where that is not as wanted and it is in the middle of a recovery, it is not to be touched.
+guard_state() {
+    gt_dir=$state_dir/deployments/$1/$2 gt_state=stopped gt_begun=''
+    if main_process "$gt_dir/guard-record" >/dev/null; then
+        gt_state="running $(cat "$gt_dir/guard-from" 2>/dev/null)"
+        gt_begun=$(sed -n 's/.*"begun": "\(..*\)"}$/\1/p' "$gt_dir/guard-memory" 2>/dev/null)
+    elif [ ! -e "$gt_dir/guard-run.sh" ]; then
+        gt_state=absent
+    fi
+    if [ -n "$gt_begun" ] && [ "$gt_state" != "$3" ]; then gt_state="refused guard-recovers $gt_begun"; fi
+    printf '%s\n' "$gt_state"
+}
+
+# start_guard NAME: of the current generation, where it has one. The group is started anew, and it remembers nothing.
 start_guard() {
-    st_dir=$state_dir/deployments/$1/current
     stop_guard "$1" # of another generation: it would keep the port, and act on ranks that it does not know
+    run_guard "$1"
+}
+
+# renew_guard NAME PORT: another one from its files as they are now. The ranks go on, and what it remembers stays.
+renew_guard() {
+    end_guard "$1"
+    run_guard "$1"
+    rg_looks=0
+    until guard_process "$1" >/dev/null && listening_on "$2"; do
+        rg_looks=$((rg_looks + 1))
+        [ "$rg_looks" -le 100 ] || {
+            printf 'the guard does not listen on port %s after 20 s\n' "$2" >&2
+            tail -n 5 "$state_dir/deployments/$1/current/guard.log" >&2 2>/dev/null
+            return 1
+        }
+        sleep 0.2
+    done
+}
+
+# remove_guard NAME GENERATION FILE...: end it and remove its files, of which the last says that there is one. Its log stays.
+remove_guard() {
+    stop_guard "$1"
+    rv_dir=$state_dir/deployments/$1/$2
+    shift 2
+    for rv_file in "$@"; do rm -f -- "$rv_dir/$rv_file" || return 1; done
+}
+
+# run_guard NAME: as a unit it comes back with its host: it has to answer the head's guard, which starts the group, all of it.
+run_guard() {
+    st_dir=$state_dir/deployments/$1/current
     [ -f "$st_dir/guard-run.sh" ] || return 0
     if [ -f "$st_dir/guard.service" ] && [ -d /run/systemd/system ]; then
         as_root install -m 0644 "$st_dir/guard.service" "/etc/systemd/system/bringup-guard-$1.service"
@@ -28,6 +70,11 @@ start_guard() {
 
 # stop_guard NAME: first of all, or it would take what is being stopped for a failure.
 stop_guard() {
+    end_guard "$1"
+    rm -f "$state_dir/deployments/$1"/*/guard-memory
+}
+
+end_guard() {
     if [ -e "/etc/systemd/system/bringup-guard-$1.service" ] && [ -d /run/systemd/system ]; then
         as_root systemctl disable --quiet --now "bringup-guard-$1.service"
         as_root rm -f "/etc/systemd/system/bringup-guard-$1.service"
@@ -41,5 +88,5 @@ stop_guard() {
         done
         ! sgd_pid=$(guard_process "$1") || kill -KILL "$sgd_pid" 2>/dev/null || :
     fi
-    rm -f "$state_dir/deployments/$1"/*/guard-record "$state_dir/deployments/$1"/*/guard-memory
+    rm -f "$state_dir/deployments/$1"/*/guard-record
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shlex
 from dataclasses import dataclass
@@ -9,21 +10,33 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from inventory.quoting import quote
+from inventory.quoting import quote, quote_all
 from launch.building.generation import SYSTEMD
 from launch.building.unit import on_record, systemd_path, systemd_quote
 from launch.request import refused
 from launch.running.supervise import STOP_GRACE_S, preamble
-from playbooks.plan import Phase, Step
+from playbooks.plan import ABSENT, Action, Phase, Refusal, Step
 from playbooks.steps.file import file
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from launch.building.generation import Generation, Member
     from launch.planned.api_key import ApiKey
     from playbooks.layout import Layout
 
 PROGRAMS = Path(__file__).parents[1] / "programs"
 WHY = "the guard of a group acts by the product's own functions, and knows its members by a key"
+RUN, FROM = "guard-run.sh", "guard-from"
+FILES = ("guard.json", "guard.key", "guard.sh", "guard.py", "complete.py", "guard.service", FROM, RUN)
+MODES = {"guard.json": "0600", "guard.key": "0600", RUN: "0755"}
+DIGITS = 12
+RECOVERS = Refusal(
+    id="guard-recovers",
+    message="the guard is in the middle of a recovery of the group; nothing was changed",
+    required="a guard that has ended what it began",
+    next_command="the same command again, when the group serves: invoke status tells",
+)
 EVERY_S = 10.0
 CANARY_S = 20.0
 WINDOW_S = 3600.0
@@ -38,11 +51,6 @@ class Supervision:
     alert: tuple[str, ...] = ()
     every_s: float = EVERY_S
 
-    @property
-    def digest(self) -> tuple[object, ...]:
-        """What tells one guard from another."""
-        return ("guard", self.key.digest, self.alert, self.every_s)
-
 
 def alert_words(value: str) -> tuple[str, ...]:
     """The command as words, as a shell would split it; it is run without one."""
@@ -53,21 +61,60 @@ def alert_words(value: str) -> tuple[str, ...]:
 
 
 def guard_steps(wanted: Supervision, gang: Generation, host: str, layout: Layout, user: str) -> tuple[Step, ...]:
-    """The files of one host; they lie in the folder of the generation and are used by its start."""
+    """The files of one host; they lie in the folder of the generation, and the guard is started from them."""
     folder = layout.generation(gang.name, gang.generation)
-    texts = {
-        "guard.json": (_told(wanted, gang, host, layout), "0600"),
-        "guard.key": (wanted.key.secret.reveal(), "0600"),
-        "guard.sh": (_script(gang, layout), "0644"),
-        "guard.py": (_program("guard.py"), "0644"),
-        "complete.py": (_program("complete.py"), "0644"),
-        "guard-run.sh": (_run(gang.of(host), folder), "0755"),
-    }
-    if gang.of(host).supervisor == SYSTEMD:
-        texts["guard.service"] = (_unit(gang, folder, user), "0644")
     return tuple(
-        file(f"{folder}/{name}", text, mode=mode, why=WHY, phase=Phase.STAGE) for name, (text, mode) in texts.items()
+        file(f"{folder}/{name}", text, mode=MODES.get(name, "0644"), why=WHY, phase=Phase.STAGE)
+        for name, text in _texts(wanted, gang, host, layout, user).items()
     )
+
+
+def guard_step(wanted: Supervision | None, gang: Generation, host: str, layout: Layout, user: str) -> Step:
+    """That the guard of a group that runs is the one of these files, or that there is none: its ranks go on.
+
+    A group that is started starts its guard with it.
+    """
+    name, generation = gang.name, gang.generation
+    state, script = ABSENT, f"remove_guard {quote_all([name, generation, *FILES])}"
+    follows: tuple[str, ...] = ()
+    if wanted:
+        texts = _texts(wanted, gang, host, layout, user)
+        state, script = f"running {_digest(texts.values())}", f"renew_guard {quote_all([name, gang.guard_port])}"
+        follows = tuple(f"file {layout.generation(name, generation)}/{one}" for one in texts)
+    functions = preamble(layout.state_dir)
+    return Step(
+        id=f"guard {name}",
+        phase=Phase.STAGE,
+        why="a guard acts as it was told last" if wanted else "a guard was not asked for: --supervise leaves one",
+        probe=f"{functions}\nguard_state {quote_all([name, generation, state])}",
+        wanted=state,
+        script=f"{functions}\n{script}\n",
+        summary=f"start the guard of {name} from these files; the ranks go on"
+        if wanted
+        else f"end the guard of {name} and remove its files; the ranks go on",
+        action=None if wanted else Action.DELETE,
+        refusals=(RECOVERS,),
+        follows=follows,
+    )
+
+
+def _texts(wanted: Supervision, gang: Generation, host: str, layout: Layout, user: str) -> dict[str, str]:
+    """What each file holds, in the order of FILES, in which `_run` reads them."""
+    member, folder = gang.of(host), layout.generation(gang.name, gang.generation)
+    texts = {
+        "guard.json": _told(wanted, gang, host, layout),
+        "guard.key": wanted.key.secret.reveal(),
+        "guard.sh": _script(gang, layout),
+        "guard.py": _program("guard.py"),
+        "complete.py": _program("complete.py"),
+    }
+    if member.supervisor == SYSTEMD:
+        texts["guard.service"] = _unit(gang, folder, user)
+    return texts | {RUN: _run(member, folder, [*texts, RUN])}
+
+
+def _digest(texts: Iterable[str]) -> str:
+    return hashlib.sha256("".join(texts).encode()).hexdigest()[:DIGITS]
 
 
 def _told(wanted: Supervision, gang: Generation, host: str, layout: Layout) -> str:
@@ -102,11 +149,12 @@ def _script(gang: Generation, layout: Layout) -> str:
     return f"{preamble(layout.state_dir)}\n{settings}{_program('guard.sh')}"
 
 
-def _run(member: Member, folder: str) -> str:
-    """What becomes the guard, with its pid, start time and boot on record as ranks have them."""
+def _run(member: Member, folder: str, names: Sequence[str]) -> str:
+    """What becomes the guard: tells what it is made of, and its pid, start time and boot as ranks do."""
     return (
         "#!/bin/sh\n"
         f"directory={quote(folder)}\n"
+        f'(cd "$directory" && cat {quote_all(names)}) | sha256sum | cut -c 1-{DIGITS} >"$directory/{FROM}"\n'
         f"{on_record('guard-record')}"
         f"exec env -i PATH={quote(_PATH)} LC_ALL=C {quote(member.python)} -B"
         ' "$directory/guard.py" "$directory"\n'

@@ -78,7 +78,7 @@ def _guarded(seen: Status) -> Iterator[str]:
     guards = {host: one.guard for host, one in seen.deployment.told.items() if one.guard is not None}
     gone = [host for host, runs in guards.items() if not runs]
     if gone and seen.verdict.health is not Health.STOPPED:
-        yield f"guard: gone on {', '.join(gone)}: a failure of the group would stay; a restart starts it too"
+        yield f"guard: gone on {', '.join(gone)}: a failure of the group would stay; the same deploy again starts it"
     elif guards and not gone:
         yield f"guard: runs on {', '.join(guards)}"
 

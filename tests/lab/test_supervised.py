@@ -80,6 +80,38 @@ def test_a_guard_is_a_unit_of_each_host_and_no_deploy_trips_over_it(lab: Lab) ->
         assert on(lab, host, f"systemd-analyze verify /etc/systemd/system/{GUARD}").stderr == ""
 
 
+def mains(lab: Lab) -> list[list[str]]:
+    """The main process of the guard and of the ranks, host by host."""
+    show = f"systemctl show --property MainPID --value {GUARD} {RANKS}"
+    return [on(lab, host, show).stdout.split() for host in HOSTS]
+
+
+def test_a_deploy_that_changes_a_guard_alone_shows_and_exchanges_it_and_no_rank_notices(lab: Lab) -> None:
+    before = mains(lab)
+    other = (*DEPLOY[:-1], "tee --append /srv/alerts")
+    planned = typed(lab, *other, "--dry-run", "--json")
+    assert planned.code == 8, planned
+    assert {one["phase"] for one in planned.data["changes"]} == {"stage"}
+    assert [one["id"] for one in planned.data["changes"]].count(f"guard {NAME}") == 2
+    assert typed(lab, *other).code == 0
+    assert typed(lab, *other, "--dry-run").code == 0
+    after = mains(lab)
+    assert [one[1] for one in after] == [one[1] for one in before]
+    assert not {one[0] for one in after} & {"0", *(one[0] for one in before)}
+
+    plain = typed(lab, *DEPLOY[:5])
+    assert plain.code == 0, plain
+    assert typed(lab, *DEPLOY[:5], "--dry-run").code == 0
+    for host in HOSTS:
+        assert on(lab, host, f"ls /etc/systemd/system/{GUARD} {FOLDER}/current/guard.key").stdout == ""
+        assert "guard.py" not in on(lab, host, "cat /proc/[0-9]*/cmdline | tr '\\0' ' '").stdout
+    assert "guard" not in typed(lab, "status").said
+    again = typed(lab, *DEPLOY)
+    assert again.code == 0, again
+    assert [one[1] for one in mains(lab)] == [one[1] for one in before]
+    assert [units(lab, host, "is-active") for host in HOSTS] == [["active", "active"]] * 2
+
+
 def test_a_host_that_comes_back_is_taken_in_again_with_the_whole_group(lab: Lab) -> None:
     faults.power_off("tray2", lab=lab.name)
     wait_for(lab, "no answer from tray2: the group is left as it is")
@@ -95,7 +127,8 @@ def test_a_host_that_comes_back_is_taken_in_again_with_the_whole_group(lab: Lab)
 def test_the_next_time_it_is_stopped_and_the_operator_told_also_by_a_guard_that_was_started_anew(lab: Lab) -> None:
     on(lab, "tray2", f"systemctl stop {GUARD}")
     assert "guard: gone on tray2" in typed(lab, "status").said
-    on(lab, "tray2", f"systemctl start {GUARD}")
+    assert typed(lab, *DEPLOY).code == 0
+    assert "guard: runs on tray1, tray2" in typed(lab, "status").said, "the same deploy starts it"
     on(lab, "tray1", f"systemctl restart {GUARD}")
     kill_ranks(lab, "tray2")
     wait_for(lab, "it was restarted once already; it is stopped now, on all hosts")
