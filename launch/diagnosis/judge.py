@@ -93,6 +93,7 @@ def judge(capture: Capture) -> Judgement:
         if (source.name, line.number) not in matched
         and not serving.came_after(source, line)
         and not serving.failed_a_request(source, line)
+        and not serving.went_on(source, line)
     ]
     founds = founds_of(seen, unknown, sources, serving)
     founds = _without_general([context.told(one, capture, sources) for one in founds])
@@ -173,10 +174,11 @@ def _answer(
 
 def _quiet(base: Judgement, capture: Capture, ordered: Sequence[Found], silent: Sequence[Silent]) -> Judgement:
     """Nothing says that it failed: slower, still waiting, silent, or all is well."""
-    if ordered and (ordered[0].severity != "info" or not silent):
-        return _known(base, ordered[0], ordered, base.findings)
+    left = [one for one in ordered if not _was_overcome(one)]
+    if left and (left[0].severity != "info" or not silent):
+        return _known(base, left[0], left, base.findings)
     if not silent:
-        return base
+        return replace(base, also=tuple(ordered))
     return replace(
         base,
         answer="silence",
@@ -184,6 +186,11 @@ def _quiet(base: Judgement, capture: Capture, ordered: Sequence[Found], silent: 
         why="no log tells an error; these ranks say nothing any more",
         next_commands=_look_at(capture, silent),
     )
+
+
+def _was_overcome(one: Found) -> bool:
+    """Whether what would have ended a start came before one that went well: it is told, and is no answer."""
+    return one.role is Role.NOTICE and by_id()[one.id].role not in {Role.NOTICE, Role.WAITING}
 
 
 def _was_before(told: Sequence[tuple[Source, Line]], first: Found) -> bool:

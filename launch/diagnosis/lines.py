@@ -24,7 +24,8 @@ PREFIXED = re.compile(r"[^(]{1,80}(?=\([A-Za-z][\w:.-]* pid=\d+\) (?:DEBUG|INFO|
 LEVEL = re.compile(r"(?P<level>DEBUG|INFO|WARNING|ERROR|CRITICAL)(?=[ :])[: ] *")
 PLACE = re.compile(r"\[(?P<place>[\w./-]+\.\w{1,4}:\d+)\] ?")
 JOURNAL = re.compile(
-    r"(?!(?:DEBUG|INFO|WARNING|ERROR|CRITICAL) )(?P<host>[\w.-]+) (?P<ident>[\w@./:-]+?)(?:\[(?P<pid>\d+)\])?: "
+    r"(?!(?:DEBUG|INFO|WARNING|ERROR|CRITICAL) )(?P<host>[\w.-]+) (?![0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.)"
+    r"(?P<ident>[\w@./:-]+?)(?:\[(?P<pid>\d+)\])?: "  # `amdgpu 0000:05:00.0: ` of dmesg is none
 )
 UNNAMED = re.compile(r"[^\w:.-]")
 CRI = re.compile(r" (?:stdout|stderr) [FP] ")

@@ -23,6 +23,12 @@ MOVES = re.compile(
 STARTING = frozenset({Role.CAUSE, Role.SYMPTOM, Role.CONSEQUENCE, Role.WRAPPER})
 MARKED_WITHIN = 50
 """Lines at the beginning of a log among which a start says that it is one: the log is whole."""
+EARLY = frozenset(
+    ("control", "install", "download", "import", "cuda-init", "device", "parse", "config", "start", "dist-init", "load")
+)
+"""Phases whose failures end a start: in a server that makes tokens afterwards they were of one request."""
+SERVED_ON_S = 300.0
+"""A host that makes tokens this long behind a fault of its hardware has overcome it."""
 KERNEL_BEFORE_S = 3600.0
 """A kernel's error is of this failure when it came at most this long before the first line of the start ..."""
 KERNEL_AFTER_S = 60.0
@@ -34,7 +40,8 @@ class Serving:
     """When ranks were ready: what they complained of before, they have overcome.
 
     `lines`: of each text with one server, where it says so. `at`: when the last of all hosts did. `until`: the last
-    moment of each host's log. `made`: the last line of each text that tells of tokens; `moved`: of progress.
+    moment of each host's log. `made`: the last line of each text that tells of tokens; `moved`: of progress, of any
+    process and of each. `served`: when each host last made tokens.
     """
 
     lines: Mapping[str, int]
@@ -42,6 +49,8 @@ class Serving:
     until: Mapping[str, float]
     made: Mapping[str, int]
     moved: Mapping[str, int]
+    went: Mapping[tuple[str, str, int | None], int]
+    served: Mapping[str, float]
 
     @classmethod
     def of(cls, sources: Sequence[Source]) -> Serving:
@@ -52,12 +61,30 @@ class Serving:
         until = {one.host: line.at for one in logs for line in one.lines[-1:] if line.at is not None}
         made = {one.name: line.number for one in logs for line in one.lines if SERVES.search(line.text)}
         moved = {one.name: line.number for one in logs for line in one.lines if MOVES.search(line.text)}
+        went = {
+            (one.name, line.process, line.pid): line.number
+            for one in logs
+            for line in one.lines
+            if line.process and MOVES.search(line.text)
+        }
+        served = {
+            one.host: line.at for one in logs for line in one.lines if line.at is not None and SERVES.search(line.text)
+        }
         own = {name: line.number for name, line in ready.items() if name in alone}
-        return cls(own, max(times, default=None), until, made, moved)
+        return cls(own, max(times, default=None), until, made, moved, went, served)
 
     def was_a_warning(self, source: Source, line: Line) -> bool:
         """Whether the engine took it lightly and its start went on: a second try, a package that it can do without."""
-        return line.level == "WARNING" and line.number < self.moved.get(source.name, 0)
+        return (line.level == "WARNING" and line.number < self.moved.get(source.name, 0)) or self.went_on(source, line)
+
+    def went_on(self, source: Source, line: Line) -> bool:
+        """Whether the very process of this line came further afterwards."""
+        return line.number < self.went.get((source.name, line.process, line.pid), 0)
+
+    def served_on(self, host: str, at: float | None) -> bool:
+        """Whether the host, or where it has no server any, made tokens long behind this moment."""
+        last = self.served.get(host, max(self.served.values(), default=None))
+        return at is not None and last is not None and at + SERVED_ON_S < last
 
     def failed_a_request(self, source: Source, line: Line) -> bool:
         """Whether it is of a server's process that served others afterwards: an engine that fails does not."""
@@ -90,8 +117,11 @@ def founds_of(
     grouped: dict[tuple[str, str, Role], list[Match]] = {}
     for one in seen:
         role = _kernel_role(one, began, broke, marked=marked) if one.failure.kernel else _device_role(one, ended)
-        if role in {Role.CONSEQUENCE, Role.WRAPPER} and serving.failed_a_request(one.source, one.line):
+        of_request = role in {Role.CONSEQUENCE, Role.WRAPPER} or one.failure.phase in EARLY
+        if of_request and not one.failure.kernel and serving.failed_a_request(one.source, one.line):
             continue
+        if one.failure.kernel and serving.served_on(one.source.host, one.line.at):
+            role = Role.NOTICE
         past = serving.came_after(one.source, one.line) or serving.was_a_warning(one.source, one.line)
         role = Role.NOTICE if role in STARTING and past else role
         grouped.setdefault((one.failure.id, one.source.host or _host_in(one), role), []).append(one)
