@@ -22,6 +22,8 @@ BALANCINGS = ("internal", "hybrid", "external")
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 GENERATION = re.compile(r"[0-9A-Za-z][0-9A-Za-z._-]{0,63}")
 NAME = re.compile(r"[a-z0-9](?:[a-z0-9.-]{0,46}[a-z0-9])?")
+_NAMED_BY = {"model": "invoke recipes.list", "hosts": "invoke hosts.list"}
+"""What names the values that a flag can have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,7 @@ def required(flag: str, value: str, example: str) -> str:
             id="flag-missing",
             observed=f'--{flag} "{value}"',
             required=f"a value, such as {example}",
-            next_command="invoke --list",
+            next_command=_NAMED_BY.get(flag, f"the same command with --{flag} {example}"),
         )
     return value.strip()
 
@@ -118,10 +120,8 @@ def generation(value: str) -> str:
 
 def overrides(value: str, because: str) -> dict[str, str]:
     """Check ids to override, each with the same reason."""
-    wanted = ids(value)
-    if wanted and not because.strip():
-        raise refused("because", because, "why these checks may fail: it is kept on the hosts")
-    return dict.fromkeys(sorted(wanted), because.strip())
+    wanted = sorted(ids(value))
+    return dict.fromkeys(wanted, required("because", because, "'why it may fail'")) if wanted else {}
 
 
 def absolute_path(flag: str, value: str, what: str) -> str:
@@ -165,11 +165,13 @@ def _number(flag: str, value: str, default: float, what: str) -> float:
     return float(value)
 
 
-def refused(flag: str, value: str, what: str) -> BadInput:
+def refused(flag: str, value: str, what: str, *, instead: str = "") -> BadInput:
+    """What is wrong with a flag; a switch has no `value`. `instead`: the same command, but how."""
+    usual = f"with another --{flag}" if value else f"without --{flag}"
     return BadInput(
         f"--{flag} cannot be used",
         id="flag-value",
-        observed=f'--{flag} "{value}"',
+        observed=f'--{flag} "{value}"' if value else f"--{flag}",
         required=what,
-        next_command=f"the same command with another --{flag}",
+        next_command=f"the same command {instead or usual}",
     )

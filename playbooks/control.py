@@ -83,9 +83,11 @@ def locked(
 
 def unlock(fleet: Fleet, state_dirs: Mapping[str, str]) -> dict[str, str | BringupError]:
     """Break the lock of every host, whoever holds it; returns whose it was, nothing where there was none."""
+    audit = _audit(this_run("unlock"))
 
     def one(transport: Transport) -> str:
-        answer = transport.run(break_script(state_dir=state_dirs[transport.host]), timeout=LOCK_DEADLINE_S)
+        script = break_script(audit, state_dir=state_dirs[transport.host])
+        answer = transport.run(script, timeout=LOCK_DEADLINE_S)
         if answer.exit_status != 0:
             raise ChangeFailed(
                 "the lock cannot be removed",
@@ -132,7 +134,7 @@ def _acquire(transport: Transport, owner: Owner, state_dir: str) -> None:
 
 def _release(fleet: Fleet, hosts: Sequence[str], owner: Owner, state_dirs: Mapping[str, str], *, outcome: str) -> None:
     """Give locks back; a host that does not answer any more keeps its lock, which is then stale."""
-    audit = f"{now()} {owner.user}@{owner.control} run {owner.run} {owner.why}: {outcome}" if outcome else ""
+    audit = f"{_audit(owner)}: {outcome}" if outcome else ""
     fleet.each(
         lambda transport: transport.run(
             release_script(owner.run, state_dir=state_dirs[transport.host], audit=audit),
@@ -140,6 +142,11 @@ def _release(fleet: Fleet, hosts: Sequence[str], owner: Owner, state_dirs: Mappi
         ),
         hosts,
     )
+
+
+def _audit(owner: Owner) -> str:
+    """What a line of an audit log says before its outcome."""
+    return f"{now()} {owner.user}@{owner.control} run {owner.run} {owner.why}"
 
 
 def _machine_id() -> str:

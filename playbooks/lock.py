@@ -95,11 +95,16 @@ fi
 """
 
 
-def break_script(*, state_dir: str) -> str:
-    """Remove the lock, whoever holds it and whatever is in it: prints `broken` and, if there was one, its holder."""
+def break_script(audit: str, *, state_dir: str) -> str:
+    """Remove the lock, whoever holds it and whatever is in it: prints `broken` and, if there was one, its holder.
+
+    `audit` and the run whose lock it was are appended to the host's audit log.
+    """
     return f"""
-lock={quote(state_dir)}/lock
+state={quote(state_dir)}; lock=$state/lock
 [ -e "$lock" ] || [ -L "$lock" ] || exit 0
 printf '{BROKEN}\\n'; cat "$lock/owner" 2>/dev/null || :
-rm -rf -- "$lock"
+run=$(sed -n 's/.*"run": "\\([0-9a-f]\\{{1,16\\}}\\)".*/\\1/p' "$lock/owner" 2>/dev/null | head -n 1)
+rm -rf -- "$lock" || exit 1
+printf '%s: done\\n' {quote(audit)}" of run ${{run:-that nobody signed}}" >>"$state/audit.log" || :
 """

@@ -39,7 +39,8 @@ def with_images(one: Outline, fleet: Fleet, facts: Mapping[str, HostFacts], repo
     if not any(engine.image for engine in one.engines.values()):
         for flag, value in (("image-digest", request.image_digest), ("image-archive", request.image_archive)):
             if value:
-                raise refused(flag, str(value), "a model that runs from an image: this one is installed from wheels")
+                image = "a model that runs from an image: this one is installed from wheels"
+                raise refused(flag, str(value), image, instead=f"without --{flag}")
         return dict(one.engines)
     read = cache(partial(read_archive, request.image_archive)) if request.image_archive else None
     addresses = {node.host: node.address for node in one.decision.placement.nodes if node.address}

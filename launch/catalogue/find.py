@@ -190,7 +190,7 @@ def _ambiguous(name: str, found: Sequence[str]) -> BadInput:
         id="model-ambiguous",
         observed=", ".join(sorted(found)[:8]),
         required="the name of one model",
-        next_command=f"invoke deploy --model {min(found)} ...",
+        next_command=f"the same command with --model {min(found)}",
     )
 
 
@@ -202,5 +202,5 @@ def _unknown(name: str, ids: Sequence[str]) -> BadInput:
         id="model-unknown",
         observed=f"--model {name}",
         required="a model of the catalogue: invoke recipes.list",
-        next_command=f"invoke deploy --model {near.lower()} ..." if near else "invoke recipes.list",
+        next_command=f"the same command with --model {near.lower()}" if near else "invoke recipes.list",
     )

@@ -263,5 +263,6 @@ def _most_alike(profiles: Mapping[str, object]) -> int:
 
 def _revision(found: Found, request: Request) -> str | None:
     if request.revision and found.recipe.bringup.random:
-        raise refused("revision", request.revision, f"nothing: the weights of {found.id} are made on the host")
+        nothing = f"nothing: the weights of {found.id} are made on the host"
+        raise refused("revision", request.revision, nothing, instead="without --revision")
     return request.revision

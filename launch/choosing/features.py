@@ -61,7 +61,7 @@ def _refuse_unknown(recipe: Recipe, flag: str, name: str) -> None:
             id="feature-unknown",
             observed=f"--{flag} {name}",
             required=f"out of {', '.join(recipe.features) or 'none: this recipe has no features'}",
-            next_command=f"the same command with another --{flag}",
+            next_command=f"the same command {'with another' if recipe.features else 'without'} --{flag}",
         )
 
 

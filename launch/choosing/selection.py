@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from inventory.errors import BadInput, CheckFailed
 from inventory.facts.base import is_known
+from inventory.quoting import quote
+from inventory.ranges import fold
 from launch.choosing.hardware import profile_of
 from launch.choosing.reasons import Reason
 from launch.placing.addresses import target_of
@@ -17,6 +19,9 @@ if TYPE_CHECKING:
 
     from inventory.facts.host import HostFacts
     from inventory.schema import Host
+
+MOST_HEADS = 4
+"""Hosts of which a refusal says who does not reach them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,12 +104,14 @@ def _head_first(hosts: tuple[Host, ...], facts: Mapping[str, HostFacts]) -> tupl
     head = next(reached, None)
     if head is None:
         missing = {one.name: [o.name for o in hosts if o is not one and not _reaches(o, one, facts)] for one in hosts}
+        nearest = sorted(missing, key=lambda name: len(missing[name]))[:MOST_HEADS]
+        others = f"; and {len(missing) - MOST_HEADS} more alike" if len(missing) > MOST_HEADS else ""
         raise CheckFailed(
             "no host can be the head: none is reached by all others",
             id="net.head_addr",
-            observed="; ".join(f"{name} is not reached by {', '.join(found)}" for name, found in missing.items()),
+            observed="; ".join(f"{name} is not reached by {fold(missing[name])}" for name in nearest) + others,
             required="one host to which all others have a route that does not end at themselves",
-            next_command="invoke probe --hosts " + ",".join(missing),
+            next_command=f"invoke probe --hosts {quote(fold(list(missing)))} --host-detail",
         )
     return (head, *(host for host in hosts if host is not head))
 

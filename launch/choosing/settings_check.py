@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from launch.placing.placement import Placement
     from launch.request import Request
     from launch.resolve.constraints import Unmet
+    from launch.vllm_args.parse import Refusal
 
 MOST_PORT = 65535
 SIZES: Mapping[str, str] = {
@@ -75,7 +76,18 @@ def refuse_contradicted(choice: Choice, request: Request, command: HostCommand, 
     for refusal in check(command.argv[1:], dict(command.env), choice.vllm):
         dest = dest_of(refusal.token.split(" ", 1)[0], flags)
         if dest in ours and not refusal.warns:
-            raise contradiction(ours[dest], str(refusal), f"vLLM {choice.vllm}")
+            raise _refused(ours[dest], refusal, choice.vllm)
+
+
+def _refused(one: Setting, refusal: Refusal, version: str) -> BadInput:
+    """What this vLLM would say of a setting, in the command that it became part of."""
+    return BadInput(
+        f"{one} contradicts what vLLM {version} takes",
+        id="override-contradicts",
+        observed=f"{refusal.token}: {refusal.reason}",
+        required=refusal.nearest or f"a value that vLLM {version} takes in this command",
+        next_command=f"the same command without {one}",
+    )
 
 
 def _typed_contradicts(request: Request, miss: Unmet) -> BadInput:

@@ -65,7 +65,7 @@ def detail(answered: Answered, facts: Mapping[str, HostFacts]) -> Iterator[str]:
 def refuse_flags(*, save_at: str, raw: bool, diff: str, host_detail: bool) -> None:
     """Raise `BadInput` for flags that do not go together, and for a place that takes no bundle."""
     if raw and not save_at:
-        raise refused("raw", "", "--save DIR, whose content it decides")
+        raise refused("raw", "", "--save DIR, whose content it decides", instead="with --save DIR")
     if diff and host_detail:
         raise refused("host-detail", "", "one of --host-detail and --diff")
     if save_at:

@@ -22,7 +22,8 @@ def lora_settings(adapters: str, rank: str, loading: str) -> Iterator[Setting]:
     dynamic = is_dynamic(loading)
     if not found and not dynamic:
         if rank:
-            raise refused("max-lora-rank", rank, "adapters: --lora NAME=PATH, or --lora-loading dynamic")
+            adapters = "adapters: --lora NAME=PATH, or --lora-loading dynamic"
+            raise refused("max-lora-rank", rank, adapters, instead="without --max-lora-rank")
         return
     typed = f"--lora {adapters}" if found else f"--lora-loading {loading}"
     yield Setting("enable-lora", typed=typed, why="adapters over the same weights, chosen by the request's `model`")

@@ -57,7 +57,7 @@ def yes_or_no(flag: str, value: str) -> bool | None:
     """None: not given."""
     word = value.strip().lower()
     if word and word not in {*YES, *NO}:
-        raise refused(flag, value, "yes or no")
+        raise refused(flag, value, "on or off" if flag == "pinning" else "yes or no")
     return (word in YES) if word else None
 
 

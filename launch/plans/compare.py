@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from inventory.errors import BadInput
+from inventory.quoting import quote
 from launch.plans.document import FORMAT_VERSION, KIND, LaunchPlan
 from launch.resolve.words import groups
 
@@ -80,7 +81,9 @@ def read(path: Path) -> LaunchPlan:
             id="plan-file",
             observed=str(error).splitlines()[0],
             required=f"a document of `invoke plan --json`, {KIND} of format version {FORMAT_VERSION}",
-            next_command=f"invoke plan --model MODEL --hosts HOSTS --json > {path}",
+            next_command="invoke plan --model MODEL --hosts HOSTS --json > plan.json"
+            if path.exists()  # what it is, is not to be written over
+            else f"invoke plan --model MODEL --hosts HOSTS --json > {quote(str(path))}",
         ) from None
 
 

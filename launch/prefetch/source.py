@@ -45,9 +45,8 @@ def read_source(typed: str, fetch: Fetch | None) -> Source:
     if not re.fullmatch(r"/[^\x00-\x1f]*", typed) or "/../" in f"{typed}/":
         raise refused("from", typed, "hub, modelscope, or the absolute path of a folder")
     if fetch is None:
-        raise refused(
-            "from", typed, "--fetch beside it: push where the folder is here; hub-once, hub-each or shared on hosts"
-        )
+        needs = "--fetch beside it: push where the folder is here; hub-once, hub-each or shared on hosts"
+        raise refused("from", typed, needs, instead="with --fetch push")
     return Source(Origin.FOLDER, typed.rstrip("/") or "/")
 
 

@@ -62,7 +62,8 @@ def supervision(wanted: Request, alert: str, *, asked: bool) -> Supervision | No
 
     if not asked:
         if alert:
-            raise request.refused("alert", alert, "--supervise beside it: the guard of the group runs it")
+            needs = "--supervise beside it: the guard of the group runs it"
+            raise request.refused("alert", alert, needs, instead="with --supervise")
         return None
     return Supervision(guard_key(wanted.name or wanted.model.rpartition("/")[2].lower()), alert_words(alert))
 

@@ -46,7 +46,8 @@ def workload(typed: Mapping[str, str]) -> Workload:
     data, program, subset = typed["speed_bench"], typed["guidellm"], typed["subset"] or SUBSETS[0]
     request.known("subset", subset, dict.fromkeys(SUBSETS))
     if data and program:
-        raise request.refused("speed-bench", data, "no --guidellm: vLLM's own benchmark reads these files")
+        alone = "no --guidellm: vLLM's own benchmark reads these files"
+        raise request.refused("speed-bench", data, alone, instead="without --guidellm")
     return Workload(
         requests=request.count("requests", typed["requests"], REQUESTS, 1_000_000),
         input_tokens=request.count("input-tokens", typed["input_tokens"], INPUT_TOKENS, LONGEST),

@@ -84,8 +84,8 @@ def jobs(*, hosts: str, inventory: str, running: bool, json: bool) -> ExitCode:
         print_json("jobs", shown)
     elif shown:
         print_table(("host", "job", "state", "since", "took", "by", "for", "changes"), [_row(job) for job in shown])
-    else:
-        Report().say("no jobs")
+    elif any(not isinstance(outcome, BringupError) for outcome in outcomes.values()):
+        Report().say("no jobs on the hosts that answered")
     raise_all([outcome for outcome in outcomes.values() if isinstance(outcome, BringupError)])
     return ExitCode.DONE
 
@@ -110,9 +110,8 @@ def _refuse_flags_beside_a_plan(asked: Mapping[str, str]) -> None:
     for name in asked:
         if asked[name]:
             flag = name.replace("_", "-")
-            raise request.refused(
-                flag, asked[name], "--apply alone: the saved plan has the flags that it was made with"
-            )
+            alone = "--apply alone: the saved plan has the flags that it was made with"
+            raise request.refused(flag, asked[name], alone, instead=f"without --{flag}")
 
 
 def _chosen(hosts: str, limit: str, inventory: str) -> tuple[Host, ...]:

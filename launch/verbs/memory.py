@@ -28,6 +28,7 @@ def memory(*, model: str, hosts: str, recipes: str, context: str, json: bool, **
     from launch.memory.show import document, lines
 
     found = arguments.recipe(recipes, model)
+    hosts = hosts or ("all" if flags["replay"] else "")
     if bool(hosts) == bool(flags["hardware"]):
         raise _one_of(hosts, flags["hardware"])
     length = request.count("context", context, 1, MOST_CONTEXT) if context else None

@@ -40,7 +40,8 @@ def plan(  # noqa: PLR0913  (its flags)
 ) -> ExitCode:
     output = _output(output, json=json)
     if save and output not in {"shell", "compose"}:
-        raise request.refused("save", save, "--output shell or compose: what else is there goes to stdout")
+        needs = "--output shell or compose: what else is there goes to stdout"
+        raise request.refused("save", save, needs, instead="with --output shell")
     if compare:
         return _compare(compare, json=output == "json")
     wanted = arguments.launch_request(model, **flags)
@@ -62,7 +63,7 @@ def _output(output: str, *, json: bool) -> str:
     if output and output not in OUTPUTS:
         raise request.refused("output", output, " or ".join(OUTPUTS))
     if json and output not in {"", "json"}:
-        raise request.refused("output", output, "nothing beside --json, or --output alone")
+        raise request.refused("output", output, "nothing beside --json, or --output alone", instead="without --json")
     return "json" if json else output or "text"
 
 

@@ -56,7 +56,7 @@ def connect(*, hosts: str, name: str, inventory: str, client: str, json: bool) -
     from launch.serving.clients import CLIENTS, remarks
     from launch.serving.connect import served
 
-    request.known("client", request.required("client", client, ", ".join(CLIENTS)), CLIENTS)
+    request.known("client", request.required("client", client, next(iter(CLIENTS))), CLIENTS)
     with arguments.deployment(hosts, name, inventory) as (fleet, found):
         one = served(fleet, found.gang)
     said = remarks(client, one)

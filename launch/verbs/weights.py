@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from inventory.errors import BringupError, CheckFailed, ExitCode, raise_all
 from inventory.fleet import Fleet
+from launch import request
 from launch.caches.collect import caches_held_by, caches_removed
 from launch.caches.holdings import CacheFolder, CacheVerdict, judged_caches
 from launch.console.report import Report, print_json, print_table
@@ -86,19 +87,26 @@ def weights_verify(*, hosts: str, inventory: str, model: str, digests: bool, jso
     else:
         _say_compared(told, report, digests=digests)
     raise_all(errors)
+    if model and not any(one for one in found.values() if _named(one, model)):
+        there = ", ".join(sorted({one.repo for held in found.values() for one in held.holdings}))
+        raise request.refused("model", model, f"a part of the name of weights that are there: {there or 'none are'}")
     _refuse_wrong(told)
     return ExitCode.DONE
 
 
 def _sealed(held: Held, model: str, report: Report) -> list[str]:
     """Folders with a manifest, of `model` where one is named."""
-    ours = [one for one in held.holdings if not model or model.lower() in one.repo.lower()]
+    ours = _named(held, model)
     for one in ours:
         if one.sealed_at is None:
             report.say(
                 f"{one.host}: {one.repo} {one.commit[:12]} is not complete: {'; '.join(one.busy) or 'no manifest'}"
             )
     return [one.path for one in ours if one.sealed_at is not None]
+
+
+def _named(held: Held, model: str) -> list[Holding]:
+    return [one for one in held.holdings if model.lower() in one.repo.lower()]
 
 
 def _say_compared(told: Sequence[Compared], report: Report, *, digests: bool) -> None:

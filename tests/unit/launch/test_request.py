@@ -37,6 +37,36 @@ def test_an_override_needs_its_reason() -> None:
         request.overrides("a.b", " ")
 
 
+@pytest.mark.parametrize(
+    ("flag", "next_command"),
+    [
+        ("model", "invoke recipes.list"),
+        ("hosts", "invoke hosts.list"),
+        ("client", "the same command with --client curl"),
+    ],
+)
+def test_what_is_missing_comes_with_what_names_it(flag: str, next_command: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        request.required(flag, "", "curl")
+    assert caught.value.next_command == next_command
+
+
+@pytest.mark.parametrize(
+    ("refused", "observed", "next_command"),
+    [
+        (request.refused("port", "x", "a port"), '--port "x"', "the same command with another --port"),
+        (request.refused("active", "", "hosts"), "--active", "the same command without --active"),
+        (
+            request.refused("alert", "logger", "--supervise", instead="with --supervise"),
+            '--alert "logger"',
+            "the same command with --supervise",
+        ),
+    ],
+)
+def test_a_refused_flag_says_what_to_type_in_its_place(refused: BadInput, observed: str, next_command: str) -> None:
+    assert (refused.observed, refused.next_command) == (observed, next_command)
+
+
 @given(st.text(max_size=60))
 def test_a_name_is_a_safe_folder_or_refused(value: str) -> None:
     try:

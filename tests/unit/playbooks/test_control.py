@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, replace
@@ -108,6 +109,9 @@ def test_what_locks_out_can_be_unlocked(fleet: Fleet, state_dirs: dict[str, str]
     broken = unlock(fleet, state_dirs)
     assert broken["one"]
     assert broken["two"] == ""
+    assert not (Path(state_dirs["two"]) / "audit.log").exists()
+    audit = (Path(state_dirs["one"]) / "audit.log").read_text()
+    assert re.search(r"Z \S+@\S+ run [0-9a-f]{8} unlock of run ([0-9a-f]{8}|that nobody signed): done\n$", audit)
     with locked(fleet, ("one",), this_run("deploy trial"), state_dirs):
         pass
 

@@ -66,6 +66,19 @@ def test_no_host_that_all_reach_is_refused_with_who_misses_whom() -> None:
     assert "tray1 is not reached by tray2; tray2 is not reached by tray1" in caught.value.observed
 
 
+def test_of_many_hosts_that_do_not_reach_each_other_a_few_are_named() -> None:
+    trays = hosts(40)
+    seen = facts(trays, [4] * 40)
+    for tray in trays:
+        for other in range(40):
+            without_route(seen, tray.name, f"10.1.0.{other + 1}")
+    with pytest.raises(CheckFailed) as caught:
+        select(trays, seen, None)
+    assert caught.value.observed.startswith("tray1 is not reached by tray[2-40]; ")
+    assert caught.value.observed.endswith("; and 36 more alike")
+    assert caught.value.next_command == "invoke probe --hosts 'tray[1-40]' --host-detail"
+
+
 def test_unknown_network_facts_prove_no_missing_route() -> None:
     trays = hosts(2)
     seen = facts(trays, [4, 4])

@@ -112,6 +112,7 @@ def test_a_contradiction_names_both_sides_and_where_they_come_from(
         made(model, flags, set_=set_)
     assert caught.value.id == "override-contradicts"
     assert [one for one in named if one not in f"{caught.value} {caught.value.observed}"] == []
+    assert len(caught.value.message) < 120, "what is allowed in its place is no part of the title"
 
 
 def test_quantising_a_checkpoint_in_sixteen_bits_is_fine() -> None:

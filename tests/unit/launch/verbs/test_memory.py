@@ -56,6 +56,11 @@ def test_the_best_of_the_hosts_are_taken(capsys: pytest.CaptureFixture[str]) -> 
     assert "each GPU has 140 GiB" in capsys.readouterr().out
 
 
+def test_a_bundle_needs_no_selection_as_for_a_plan(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="cannot be used as a bundle"):
+        call(replay=str(tmp_path / "none"))
+
+
 @pytest.mark.parametrize(
     ("flags", "says"),
     [

@@ -152,8 +152,13 @@ def test_two_plans_are_compared(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert json.loads(capsys.readouterr().out)["kind"] == "plan-differences"
     with pytest.raises(BadInput, match="two plans"):
         call(compare=str(paths[0]))
-    with pytest.raises(BadInput, match="is not a plan"):
+    with pytest.raises(BadInput, match="is not a plan") as caught:
         call(compare=f"{paths[0]},{tmp_path}/none.json")
+    assert caught.value.next_command.endswith(f"> {tmp_path}/none.json")
+    (tmp_path / "notes.txt").write_text("not to be lost")
+    with pytest.raises(BadInput, match="is not a plan") as caught:
+        call(compare=f"{paths[0]},{tmp_path}/notes.txt")
+    assert "notes.txt" not in caught.value.next_command
 
 
 def test_two_processes_write_the_same_bytes() -> None:
