@@ -11,20 +11,13 @@ from __future__ import annotations
 import base64
 
 from inventory.quoting import quote
+from inventory.recorded import PROCESS_FUNCTIONS, on_record
 
 LOST = "lost"
 SAYS = "says"
 
-# A process is the recorded one when the boot and the start time agree: field 22 of /proc/PID/stat, counted behind
-# the last parenthesis because a command name may hold anything.
-PROCESS_FUNCTIONS = r"""
-start_time() { sed 's/.*) //' "/proc/$1/stat" 2>/dev/null | cut -d ' ' -f 20; }
-boot_id() { cat /proc/sys/kernel/random/boot_id; }
-recorded_alive() { # file: is the process of this record alive?
-  [ -r "$1" ] && read -r pid started booted <"$1" || return 1
-  [ "$booted" = "$(boot_id)" ] && [ -n "$started" ] && [ "$(start_time "$pid")" = "$started" ]
-}
-"""
+_ON_RECORD = on_record("$JOB/record").replace("'", '"').rstrip()
+"""For a script between single quotes."""
 
 # Behind each line comes an empty one: a transport keeps the last line break back until it knows that no marker follows.
 # What a long change says is shown too, every few seconds, so that nobody has to guess whether it moves.
@@ -70,16 +63,13 @@ export EVENTS="$job/events" JOB="$job"
 # The record is written by the job itself before it does anything, and awaited: there is no moment in which a
 # running job is not on record. Where it cannot be written, nothing is done.
 setsid /bin/sh -c '
-  printf "%s %s %s\\n" "$$" "$(sed "s/.*) //" /proc/$$/stat | cut -d " " -f 20)" \\
-    "$(cat /proc/sys/kernel/random/boot_id)" >"$JOB/record.new" && mv "$JOB/record.new" "$JOB/record" || exit 1
+  {_ON_RECORD} || exit 1
   /bin/sh "$JOB/script"
   printf "%s" "$?" >"$JOB/exit.new" && mv "$JOB/exit.new" "$JOB/exit"
 ' >"$job/output" 2>&1 </dev/null &
 leader=$!
 while [ ! -e "$job/record" ]; do
-  case $(sed 's/.*) //' "/proc/$leader/stat" 2>/dev/null) in
-  Z* | X* | '') [ -e "$job/record" ] || {{ cat "$job/output" >&2; df -Ph "$job" >&2; exit 1; }} ;;
-  esac
+  if is_over "$leader" && [ ! -e "$job/record" ]; then cat "$job/output" >&2; df -Ph "$job" >&2; exit 1; fi
   sleep 0.02
 done
 {_FOLLOW if follow else ""}"""

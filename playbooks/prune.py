@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from inventory.quoting import quote
-from playbooks.jobs import PROCESS_FUNCTIONS
+from inventory.recorded import PROCESS_FUNCTIONS
 
 JOBS = 50
 GENERATIONS = 10

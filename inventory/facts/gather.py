@@ -62,6 +62,7 @@ PIECES = (
     "sh/rdma",
     "sh/disks",
     "sh/software",
+    "sh/process",
     "sh/deployment_processes",
     "sh/state",
     "sh/context",

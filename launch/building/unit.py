@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from inventory.facts.cpulist import format_list
 from inventory.quoting import quote, quote_all
+from inventory.recorded import on_record
 from launch.building.container import ContainerRun, container_name, run_words
 from launch.planned.wanted import KEY_VARIABLE
 
@@ -52,15 +53,8 @@ class UnitSettings:
 
 # The key comes from the file into the environment by the shell itself: no process has it among its words.
 _WITH_KEY = f'{KEY_VARIABLE}=$(cat "$0") && export {KEY_VARIABLE} && exec "$@"'
-# The engine keeps the pid of the shell that becomes it. Pid, start time and boot id name one process for ever.
-_RECORD = r"""printf '%s %s %s\n' "$$" "$(sed 's/.*) //' "/proc/$$/stat" | cut -d ' ' -f 20)" \
-  "$(cat /proc/sys/kernel/random/boot_id)" >"$directory/record.new" && mv "$directory/record.new" "$directory/record"
-"""
-
-
-def on_record(name: str = "record") -> str:
-    """The lines of a shell script that write who it is to the file `name` of its `$directory`."""
-    return _RECORD.replace("/record", f"/{name}")
+# The engine keeps the pid of the shell that becomes it.
+_ON_RECORD = on_record("$directory/record")
 
 
 def command_file(command: HostCommand, settings: UnitSettings) -> str:
@@ -77,7 +71,7 @@ def command_file(command: HostCommand, settings: UnitSettings) -> str:
             "#!/bin/sh",
             f"# {settings.deployment}, generation {settings.generation}, on {command.host}: written by bringup.",
             f"directory={quote(settings.directory)}",
-            f"{on_record()}exec env -i \\",
+            f"{_ON_RECORD}exec env -i \\",
             " \\\n".join(f"  {line}" for line in lines),
             "",
         ]
@@ -99,7 +93,7 @@ def _container_file(command: HostCommand, settings: UnitSettings, run: Container
             f"# {settings.deployment}, generation {settings.generation}, on {command.host}: written by bringup.",
             f"directory={quote(settings.directory)}",
             f"{run.engine} rm --force {quote(settings.container_name)} >/dev/null 2>&1 || :",
-            f"{on_record()}exec env -i \\",
+            f"{_ON_RECORD}exec env -i \\",
             " \\\n".join(f"  {line}" for line in lines),
             "",
         ]

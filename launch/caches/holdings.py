@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from inventory.quoting import quote, quote_all
+from inventory.recorded import PROCESS_FUNCTIONS
 from launch.weights.holdings import HOLDINGS, by_path, keeping_all, rows_of
-from playbooks.jobs import PROCESS_FUNCTIONS
 
 CACHES_HELD = Path(__file__).parents[1] / "programs" / "caches_held.sh"
 STAMP = re.compile(r"[0-9a-f]{12}")

@@ -35,7 +35,7 @@ lock)
     # A disk that is full takes the folder and not the signature: such a lock would be nobody's for ever.
     mkdir "$state_dir/lock" 2>/dev/null || { [ -d "$state_dir/lock" ] && exit 1 || exit 3; }
     { printf '{"user": "guard", "control": "%s", "machine_id": "guard", "boot_id": "%s", "pid": 0, "started": 0, "since": "%s", "why": "group recovery of %s", "run": "%s"}\n' \
-        "$(uname -n)" "$(cat /proc/sys/kernel/random/boot_id)" "$(date -u +%Y-%m-%dT%H:%M:%SZ)" "$name" "$2" >"$state_dir/lock/owner.new" && mv "$state_dir/lock/owner.new" "$state_dir/lock/owner"; } 2>/dev/null || {
+        "$(uname -n)" "$(boot_id)" "$(date -u +%Y-%m-%dT%H:%M:%SZ)" "$name" "$2" >"$state_dir/lock/owner.new" && mv "$state_dir/lock/owner.new" "$state_dir/lock/owner"; } 2>/dev/null || {
         rm -f "$state_dir/lock/owner.new"
         rmdir "$state_dir/lock"
         exit 3

@@ -1,6 +1,6 @@
 # shellcheck shell=sh
 # Start, stop and look at the ranks of one deployment on one host.
-# Needs: state_dir, deployment_processes.sh.
+# Needs: state_dir, process.sh, deployment_processes.sh.
 
 # deployment_state NAME: `GENERATION STATE`, or `absent` when no generation is current.
 #   running  the recorded main process lives, and all that were there when it was ready
@@ -31,8 +31,7 @@ deployment_state() {
 all_of_roster() {
     [ -r "$1" ] || return 0
     while read -r ar_pid ar_started; do
-        [ "$(start_time "$ar_pid")" = "$ar_started" ] || return 1
-        case $(sed 's/.*) //' "/proc/$ar_pid/stat" 2>/dev/null) in Z* | X* | '') return 1 ;; esac
+        [ "$(start_time "$ar_pid")" = "$ar_started" ] && ! is_over "$ar_pid" || return 1
     done <"$1"
 }
 
@@ -52,15 +51,7 @@ roster() {
 }
 
 # main_process RECORD: its pid if it is alive and the recorded one.
-main_process() {
-    [ -r "$1" ] || return 1
-    read -r mp_pid mp_started mp_booted <"$1"
-    read -r mp_boot </proc/sys/kernel/random/boot_id
-    [ "$mp_booted" = "$mp_boot" ] && [ -n "$mp_started" ] && [ "$(start_time "$mp_pid")" = "$mp_started" ] || return 1
-    # A zombie has a start time too.
-    case $(sed 's/.*) //' "/proc/$mp_pid/stat" 2>/dev/null) in Z* | X* | '') return 1 ;; esac
-    printf '%s\n' "$mp_pid"
-}
+main_process() { recorded_alive "$1" && printf '%s\n' "$pid"; }
 
 has_unit() { [ -d /run/systemd/system ] && [ -e "/etc/systemd/system/bringup-$1.service" ]; }
 
@@ -356,8 +347,7 @@ tell_deployments() {
 keep_history() {
     kh_file=$state_dir/deployments/$1/history
     [ -d "${kh_file%/*}" ] || return 0
-    read -r kh_boot </proc/sys/kernel/random/boot_id
-    printf '%s\t%s\t%s\t%s\n' "$2" "$(uname -r)" "$kh_boot" "$(gpu_driver)" >>"$kh_file"
+    printf '%s\t%s\t%s\t%s\n' "$2" "$(uname -r)" "$(boot_id)" "$(gpu_driver)" >>"$kh_file"
     [ "$(wc -l <"$kh_file")" -le 400 ] || { tail -n 200 "$kh_file" >"$kh_file.new" && mv -f "$kh_file.new" "$kh_file"; }
 }
 
@@ -370,8 +360,7 @@ keep_served() {
 # tell_history NAME: the last lines of its history, then a line with the ground of now in the same form.
 tell_history() {
     tail -n 200 "$state_dir/deployments/$1/history" 2>/dev/null
-    read -r th_boot </proc/sys/kernel/random/boot_id
-    printf 'now\t%s\t%s\t%s\n' "$(uname -r)" "$th_boot" "$(gpu_driver)"
+    printf 'now\t%s\t%s\t%s\n' "$(uname -r)" "$(boot_id)" "$(gpu_driver)"
 }
 
 # tell_generations NAME: for each generation that is stored here, the current one first, its generation.json (one line).

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from inventory.quoting import quote, quote_all
+from inventory.recorded import on_record
 from launch.building.generation import SYSTEMD
-from launch.building.unit import on_record, systemd_path, systemd_quote
+from launch.building.unit import systemd_path, systemd_quote
 from launch.request import refused
 from launch.running.supervise import STOP_GRACE_S, preamble
 from playbooks.plan import ABSENT, Action, Phase, Refusal, Step
@@ -155,7 +156,7 @@ def _run(member: Member, folder: str, names: Sequence[str]) -> str:
         "#!/bin/sh\n"
         f"directory={quote(folder)}\n"
         f'(cd "$directory" && cat {quote_all(names)}) | sha256sum | cut -c 1-{DIGITS} >"$directory/{FROM}"\n'
-        f"{on_record('guard-record')}"
+        f"{on_record('$directory/guard-record')}"
         f"exec env -i PATH={quote(_PATH)} LC_ALL=C {quote(member.python)} -B"
         ' "$directory/guard.py" "$directory"\n'
     )

@@ -78,7 +78,7 @@ def functions() -> str:
     """The shell functions that every script here begins with."""
     facts = Path(inventory.facts.__path__[0])
     programs = Path(__file__).parents[1] / "programs"
-    pieces = [facts / "sh" / "deployment_processes.sh", facts / "gpu" / "now.sh"]
+    pieces = [facts / "sh" / "process.sh", facts / "sh" / "deployment_processes.sh", facts / "gpu" / "now.sh"]
     pieces += [programs / name for name in ("supervise.sh", "guards.sh", "caches.sh")]
     return "".join(path.read_text(encoding="utf-8") for path in pieces)
 

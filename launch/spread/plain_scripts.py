@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from inventory.quoting import quote
-from playbooks.jobs import PROCESS_FUNCTIONS, start_script
+from inventory.recorded import PROCESS_FUNCTIONS
+from playbooks.jobs import start_script
 
 if TYPE_CHECKING:
     from launch.spread.parcel import Parcel, ParcelFile
@@ -56,7 +57,7 @@ for _ in 1 2 3 4 5 6 7 8; do
   port=$((20000 + port % 12000))
   setsid rsync --daemon --no-detach --address={quote(post.address)} --port="$port" --config=rsyncd.conf \\
     >daemon.log 2>&1 </dev/null &
-  printf '%s %s %s\\n' "$!" "$(start_time "$!")" "$(boot_id)" >process
+  identity "$!" >process
   sleep 0.5
   if recorded_alive process; then echo "$port"; exit 0; fi
 done

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from inventory.quoting import quote, quote_all
+from inventory.recorded import PROCESS_FUNCTIONS
 from launch.spread.program import OLDEST_PYTHON, program
-from playbooks.jobs import PROCESS_FUNCTIONS, start_script
+from playbooks.jobs import start_script
 
 NO_PYTHON = "no-python"
 GONE = "gone"

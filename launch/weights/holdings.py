@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from inventory.quoting import quote
-from playbooks.jobs import PROCESS_FUNCTIONS
+from inventory.recorded import PROCESS_FUNCTIONS
 
 HOLDINGS = Path(__file__).parents[1] / "programs" / "holdings.sh"
 NETWORK = ("nfs", "smb", "cifs", "lustre", "gpfs", "ceph", "fuse", "beegfs", "v9fs")

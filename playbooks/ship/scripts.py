@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from inventory.quoting import quote, quote_all
+from inventory.recorded import PROCESS_FUNCTIONS
 from playbooks.cargo import Cargo
-from playbooks.jobs import PROCESS_FUNCTIONS
 from playbooks.steps.shipped import SOURCE
 
 SERVE = Path(__file__).parent / "serve.py"
@@ -57,7 +57,7 @@ END_OF_PROGRAM
 printf '%s\\n' {quote(secret)} >{quote(cargo.incoming)}.secret
 setsid python3 {quote(cargo.incoming)}.serve.py . {IDLE_S} {LIFE_S} {quote_all(addresses)} \\
   <{quote(cargo.incoming)}.secret >{quote(cargo.incoming)}.served 2>&1 &
-printf '%s %s %s\\n' "$!" "$(start_time "$!")" "$(boot_id)" >{quote(cargo.incoming)}.server
+identity "$!" >{quote(cargo.incoming)}.server
 for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
   if grep -qx 'done' {quote(cargo.incoming)}.served; then break; fi
   sleep 0.25

@@ -816,8 +816,35 @@ cdi_specs() {
     done
 }
 
+# Who a process is, for ever: pid, start time and boot id, one line in a file, its record. A pid alone is given again.
+
+# start_time PID: field 22 of its stat, counted after the command's name, which may hold blanks and brackets.
+start_time() {
+    read -r stat_line <"/proc/$1/stat" || return 0
+    # shellcheck disable=SC2086  # fields of numbers
+    set -- ${stat_line##*) }
+    printf '%s\n' "${20}"
+} 2>/dev/null
+
+boot_id() { cat /proc/sys/kernel/random/boot_id; }
+
+# identity PID: the line that goes on record.
+identity() { printf '%s %s %s\n' "$1" "$(start_time "$1")" "$(boot_id)"; }
+
+# recorded_alive FILE: whether the process on record lives; `$pid` is its own then.
+recorded_alive() {
+    [ -r "$1" ] && read -r pid started booted <"$1" || return 1
+    [ "$booted" = "$(boot_id)" ] && [ -n "$started" ] && [ "$(start_time "$pid")" = "$started" ] || return 1
+    ! is_over "$pid"
+}
+
+# is_over PID: it is gone, or a zombie, which has a start time and nothing else.
+is_over() {
+    case $(sed 's/.*) //' "/proc/$1/stat" 2>/dev/null) in Z* | X* | '') ;; *) return 1 ;; esac
+}
+
 # deployment_processes NAME GENERATION: the pids of every process of a deployment, one a line, none twice.
-# Needs: state_dir. Zombies do not count: they hold neither port nor memory.
+# Needs: state_dir, process.sh. Zombies do not count: they hold neither port nor memory.
 #
 # Three ways, because each alone misses some: the environment (vLLM's processes rename themselves, which destroys it, and
 # another user's cannot be read), the session of the recorded process, and the control group of the unit.
@@ -845,22 +872,13 @@ processes_by_environment() {
 processes_by_session() {
     [ -r "$1" ] || return 0
     read -r leader started booted <"$1" || [ -n "$booted" ] || return 0
-    read -r boot </proc/sys/kernel/random/boot_id
     case $leader in '' | *[!0-9]*) return 0 ;; esac
-    [ "$booted" = "$boot" ] || return 0
+    [ "$booted" = "$(boot_id)" ] || return 0
     if [ -e "/proc/$leader/stat" ]; then
         [ "$(start_time "$leader")" = "$started" ] || return 0
     fi
     grep -h -s -E "^[0-9]+ \(.*\) [^ZX] -?[0-9]+ -?[0-9]+ $leader " /proc/[0-9]*/stat | sed 's/ .*//'
 }
-
-# start_time PID: field 22 of its stat, counted after the command's name, which may hold blanks and brackets.
-start_time() {
-    read -r stat_line <"/proc/$1/stat" || return 0
-    # shellcheck disable=SC2086  # fields of numbers
-    set -- ${stat_line##*) }
-    printf '%s\n' "${20}"
-} 2>/dev/null
 
 processes_by_unit() {
     [ -d /run/systemd/system ] || return 0

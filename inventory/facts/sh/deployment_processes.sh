@@ -1,6 +1,6 @@
 # shellcheck shell=sh
 # deployment_processes NAME GENERATION: the pids of every process of a deployment, one a line, none twice.
-# Needs: state_dir. Zombies do not count: they hold neither port nor memory.
+# Needs: state_dir, process.sh. Zombies do not count: they hold neither port nor memory.
 #
 # Three ways, because each alone misses some: the environment (vLLM's processes rename themselves, which destroys it, and
 # another user's cannot be read), the session of the recorded process, and the control group of the unit.
@@ -28,22 +28,13 @@ processes_by_environment() {
 processes_by_session() {
     [ -r "$1" ] || return 0
     read -r leader started booted <"$1" || [ -n "$booted" ] || return 0
-    read -r boot </proc/sys/kernel/random/boot_id
     case $leader in '' | *[!0-9]*) return 0 ;; esac
-    [ "$booted" = "$boot" ] || return 0
+    [ "$booted" = "$(boot_id)" ] || return 0
     if [ -e "/proc/$leader/stat" ]; then
         [ "$(start_time "$leader")" = "$started" ] || return 0
     fi
     grep -h -s -E "^[0-9]+ \(.*\) [^ZX] -?[0-9]+ -?[0-9]+ $leader " /proc/[0-9]*/stat | sed 's/ .*//'
 }
-
-# start_time PID: field 22 of its stat, counted after the command's name, which may hold blanks and brackets.
-start_time() {
-    read -r stat_line <"/proc/$1/stat" || return 0
-    # shellcheck disable=SC2086  # fields of numbers
-    set -- ${stat_line##*) }
-    printf '%s\n' "${20}"
-} 2>/dev/null
 
 processes_by_unit() {
     [ -d /run/systemd/system ] || return 0

@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from inventory.recorded import PROCESS_FUNCTIONS
 from playbooks.joblist import ListedJob, read_jobs
-from playbooks.jobs import PROCESS_FUNCTIONS, follow_script, listed_jobs_script, start_script
+from playbooks.jobs import follow_script, listed_jobs_script, start_script
 from playbooks.phase_script import phase_script
 from playbooks.plan import Action, Change, Phase
 from tests.unit.playbooks.sh import sh

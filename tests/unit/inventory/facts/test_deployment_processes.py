@@ -48,7 +48,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
 @pytest.fixture
 def found(tmp_path: Path) -> Callable[[str, str], list[int]]:
     def run(name: str, generation: str) -> list[int]:
-        functions = piece("sh/deployment_processes")
+        functions = piece("sh/process") + piece("sh/deployment_processes")
         text = f"set -eu\nstate_dir={tmp_path}\n{functions}\ndeployment_processes {name} {generation}"
         done = subprocess.run(["/bin/sh", "-c", text], check=True, capture_output=True, text=True, timeout=30)
         assert done.stderr == ""
