@@ -47,8 +47,9 @@ renew_guard() {
 }
 
 # remove_guard NAME GENERATION FILE...: end it and remove its files, of which the last says that there is one. Its log stays.
+# That of another generation, which is still the current one, goes on.
 remove_guard() {
-    stop_guard "$1"
+    [ "$(readlink "$state_dir/deployments/$1/current")" != "$2" ] || stop_guard "$1"
     rv_dir=$state_dir/deployments/$1/$2
     shift 2
     for rv_file in "$@"; do rm -f -- "$rv_dir/$rv_file" || return 1; done
@@ -74,6 +75,7 @@ stop_guard() {
     rm -f "$state_dir/deployments/$1"/*/guard-memory
 }
 
+# end_guard NAME: its unit and its process.
 end_guard() {
     if [ -e "/etc/systemd/system/bringup-guard-$1.service" ] && [ -d /run/systemd/system ]; then
         as_root systemctl disable --quiet --now "bringup-guard-$1.service"

@@ -104,6 +104,16 @@ def test_a_guard_that_is_not_asked_for_any_more_goes_with_its_files(follower: Fo
     assert follower.state(follower.written()) == "stopped"
 
 
+def test_files_of_a_generation_that_is_not_the_current_one_go_without_its_guard(follower: Follower) -> None:
+    pid = follower.made(follower.written("logger"))
+    stored = follower.folder.parent / "g2"
+    stored.mkdir()
+    (stored / "guard-run.sh").touch()
+    other = replace(gang(follower.port), generation="g2")
+    assert follower.made(guard_step(None, other, "tray2", follower.layout, "root")) == pid
+    assert not list(stored.iterdir())
+
+
 def test_a_guard_that_does_not_come_up_fails_the_change(follower: Follower) -> None:
     step = follower.written("logger")
     (follower.folder / "guard.py").write_text("raise SystemExit('no such address')\n")
