@@ -76,7 +76,7 @@ def _last(lines: tuple[Line, ...]) -> tuple[Line, ...]:
     """From where the last start begins. Servers that run side by side begin too, but those before them go on."""
     ends = {one.pid: at for at, one in enumerate(lines) if one.process}  # the last line of each process
     units = {match[0] for one in lines if one.ident.startswith("systemd") for match in UNIT.finditer(one.text)}
-    begin, seen, marks = 0, set[int | None](), set[tuple[int | None, str]]()
+    begin, seen, marks, servers = 0, set[int | None](), set[tuple[int | None, str]](), set[int | None]()
     for at, one in enumerate(lines):
         if one.ident.startswith("systemd"):
             ours = len(units) < 2 or OURS.search(one.text)  # a whole journal has the ends of all services
@@ -85,10 +85,13 @@ def _last(lines: tuple[Line, ...]) -> tuple[Line, ...]:
         elif mark := BEGINS.search(one.text):
             said = (one.pid, mark[0])  # once in the life of a process: a container's next one has the same number
             if said in marks or (one.pid is not None and _are_over(seen - {one.pid}, ends, at)):
-                begin, seen, marks = at, set(), set()
+                begin, seen, marks, servers = at, set(), set(), set()
             marks.add(said)
+        elif one.process == "APIServer" and servers - {one.pid} and _are_over(seen, ends, at):
+            begin, seen, marks, servers = at, set(), set(), set()  # its level is above that of the mark
         if one.process and one.pid is not None:
             seen.add(one.pid)
+            servers |= {one.pid} if one.process == "APIServer" else set()
     return lines[begin:]
 
 

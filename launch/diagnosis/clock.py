@@ -57,7 +57,7 @@ class Clock:
     def _calendar(self, told: dict[str, str | None]) -> float | None:
         month = MONTHS.get(told["mon"] or "") if told.get("mon") else int(told["mo"] or 0)
         zone = told.get("zone")
-        offset = self.utc_offset_s if not zone else _zone(zone)
+        offset = self.utc_offset_s if not zone else seconds_of(zone)
         parts = (month or 0, int(told["d"] or 0), int(told["h"] or 0), int(told["m"] or 0), int(told["s"] or 0))
         fraction = float(f"0.{told.get('f') or 0}")
         if told.get("y"):
@@ -88,7 +88,8 @@ def _seconds(year: int, parts: tuple[int, int, int, int, int]) -> float | None:
         return None
 
 
-def _zone(text: str) -> float:
+def seconds_of(text: str) -> float:
+    """East of UTC, of `Z`, `+0200` or `+02:00`."""
     if text == "Z":
         return 0.0
     digits = text[1:].replace(":", "")

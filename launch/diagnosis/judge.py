@@ -29,12 +29,15 @@ from playbooks.finding import Finding, Status
 
 if TYPE_CHECKING:
     from launch.diagnosis.lines import Line
+    from launch.diagnosis.match import Match
 
 Answer = Literal["known", "consequence", "unknown", "finding", "silence", "nothing"]
 Confidence = Literal["high", "medium", "low"]
 SHOWN_ERRORS = 8
 TOGETHER_S = 120.0
 """Hosts that fail within this time fail of the same."""
+AFTERMATH_S = 2.0
+"""Errors of two processes of a host in less time may be told in any order."""
 URGENT = frozenset({Priority.P0, Priority.P1})
 ANSWERS = frozenset({Role.CAUSE, Role.SYMPTOM})
 PHASES = (
@@ -94,11 +97,23 @@ def judge(capture: Capture) -> Judgement:
         and not serving.came_after(source, line)
         and not serving.failed_a_request(source, line)
         and not serving.went_on(source, line)
+        and not serving.was_before_it(source, line)
+        and not _is_aftermath(source, line, seen)
     ]
     founds = founds_of(seen, unknown, sources, serving)
     founds = _without_general([context.told(one, capture, sources) for one in founds])
     silent = silent_hosts(capture, sources, founds)
     return _answer(capture, founds, unknown, silent)
+
+
+def _is_aftermath(source: Source, line: Line, seen: Sequence[Match]) -> bool:
+    """Whether it comes seconds behind the line in which its log tells the end of a peer."""
+    ends = (one.line for one in seen if one.source.name == source.name and one.failure.role is Role.CONSEQUENCE)
+    return any(
+        end.number < line.number and AFTERMATH_S <= line.at - end.at <= TOGETHER_S
+        for end in ends
+        if end.at is not None and line.at is not None
+    )
 
 
 def _phase(one: Found) -> int:

@@ -15,7 +15,7 @@ from typing import Any
 
 from inventory.errors import BadInput, BringupError
 from inventory.yamlfile import parse
-from launch.diagnosis import clock, manifest
+from launch.diagnosis import clock, manifest, zones
 from launch.diagnosis.capture import Capture, Kind, Source
 from launch.diagnosis.clock import Clock
 from launch.diagnosis.lines import COLOUR, read
@@ -208,7 +208,8 @@ def _clocks(files: Sequence[File], told: Manifest | None) -> dict[str, Clock]:
     ahead = _offsets(files)
     known = told.hosts if told else {}
     names = dict.fromkeys(["", *known, *(one.host for one in files)])
-    clocks = {host: Clock(near, ahead.get(host)) for host in names}
+    offsets = zones.offsets({host: [one.text for one in files if one.host == host] for host in names}, near)
+    clocks = {host: Clock(near, ahead.get(host), offsets[host]) for host in names}
     return clocks | {
         host: Clock(near, ahead.get(host) if one.ahead_s is None else one.ahead_s, one.utc_offset_s, one.booted_at)
         for host, one in known.items()

@@ -81,6 +81,10 @@ class Serving:
         """Whether the very process of this line came further afterwards."""
         return line.number < self.went.get((source.name, line.process, line.pid), 0)
 
+    def was_before_it(self, source: Source, line: Line) -> bool:
+        """Whether a program that is none of the engine's said it, and the engine started all the same."""
+        return not line.process and line.rank is None and line.number < self.moved.get(source.name, 0)
+
     def served_on(self, host: str, at: float | None) -> bool:
         """Whether the host, or where it has no server any, made tokens long behind this moment."""
         last = self.served.get(host, max(self.served.values(), default=None))
@@ -149,7 +153,9 @@ def _kernel_role(one: Match, began: float | None, broke: float | None, *, marked
 
 
 def _device_role(one: Match, ended: dict[str, Match]) -> Role:
-    """A device that fails behind the end of a peer fails because of it."""
+    """A device that fails behind the end of a peer fails because of it, and may say so itself."""
+    if one.failure.remote and re.search(one.failure.remote, one.line.text):
+        return Role.CONSEQUENCE
     end = ended.get(one.source.host)
     if not one.failure.device or end is None or one.failure.role not in {Role.CAUSE, Role.SYMPTOM}:
         return one.failure.role

@@ -37,7 +37,8 @@ class Failure(BaseModel):
 
     `quiet`: it may stand in a line of level INFO. `last`: only as the last thing that a log says. `kernel`: by the
     kernel's own word, which beats any traceback of the same minute; `lasting`: also when it came before the start.
-    `device`: an error of a device, which is a consequence behind the end of a peer. `over`: more general failures that
+    `device`: an error of a device, or of what is taken down, which is a consequence behind the end of a peer; `remote`:
+    its words that tell of a peer's end. `over`: more general failures that
     match the same lines; `general`: any cause near by says more. `says` is one sentence with `{host}` and named groups;
     a part in brackets is left out when a group of it has nothing. In `look` and `fix`, HOST, HOSTS, OTHERS (hosts),
     NAME and MODEL stand for the real ones.
@@ -58,6 +59,7 @@ class Failure(BaseModel):
     kernel: bool = False
     lasting: bool = False
     device: bool = False
+    remote: str = ""
     retry: bool = False
     says: str
     cause: str

@@ -117,16 +117,24 @@ def errors(lines: Sequence[Line]) -> Iterator[Line]:
     """The lines that tell an error of their own: exceptions, crashes, refused options, single lines of level ERROR."""
     open_in: dict[str, bool] = {}
     last: dict[str, Line] = {}
+    told: dict[str, float | None] = {}  # when a process told its exception, whose message may have more lines
     for at, one in enumerate(lines):
         last[one.process] = one
         if TRACEBACK.match(one.text):
             open_in[one.process] = one.level not in TAKEN_LIGHTLY
         elif one.process in open_in:
-            if EXCEPTION.match(one.text) and open_in.pop(one.process) and not _is_consequence(one):
-                yield one
-        elif _tells(one, lines, at) and not _is_consequence(one):
+            if EXCEPTION.match(one.text):
+                told[one.process] = one.at
+                if open_in.pop(one.process) and not _is_consequence(one):
+                    yield one
+        elif _tells(one, lines, at) and not _goes_on(one, told) and not _is_consequence(one):
             yield one
     yield from (one for one in last.values() if _breaks_off(one, open_in))
+
+
+def _goes_on(one: Line, told: Mapping[str, float | None]) -> bool:
+    """Whether it is of the message of the exception before it, which the logger wrote at once."""
+    return bool(one.level) and one.process in told and one.at is not None and one.at == told[one.process]
 
 
 def _breaks_off(one: Line, open_in: Mapping[str, bool]) -> bool:

@@ -99,3 +99,21 @@ def test_what_was_overcome_is_told_and_is_no_answer() -> None:
     taken = "[W1129 10:00:20.12 socket.cpp:767] [c10d] The server socket has failed to bind (errno: 98 - EADDRINUSE).\n"
     found = judged({"tray1.log": begins("10:00:00") + taken + READY})
     assert (found.answer, found.first, [one.id for one in found.also]) == ("nothing", None, ["F-EADDRINUSE"])
+
+
+def test_a_start_that_says_no_more_than_errors_is_one() -> None:
+    """`VLLM_LOGGING_LEVEL=WARNING`: the first words of a start are missing."""
+    before = traceback("08:00:00", OOM, pid=500) + wrapped("08:00:01").replace("APIServer pid=70", "APIServer pid=499")
+    now = line("10:00:00", "Found ulimit of 4096", process="APIServer", pid=900, level="WARNING")
+    now += traceback("10:01:00", STALE, pid=901)
+    assert answer({"tray1.log": before + now})[0] == "F-STALE-HANDLE"
+    beside = before + now + line("10:02:00", "it goes on", pid=500, level="INFO")
+    assert answer({"tray1.log": beside.replace("08:00:0", "10:00:0")})[0] == "F-CUDA-OOM"
+
+
+def test_a_program_that_complained_before_the_engine_began_is_none_of_it() -> None:
+    text = "ERROR: pip's dependency resolver does not currently take into account all the packages.\n" + begins(
+        "10:00:00"
+    )
+    assert judged({"tray1.log": text + LOADED}).answer == "nothing"
+    assert judged({"tray1.log": text}).answer == "unknown"
