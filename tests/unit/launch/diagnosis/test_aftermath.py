@@ -8,7 +8,7 @@ from tests.unit.launch.diagnosis.captures import begins, judged, line, traceback
 
 CLOSED = "RuntimeError: [pair.cc:547] Connection closed by peer [10.0.0.2]:3112"
 REMOTE = (
-    "torch.distributed.DistBackendError: NCCL error in: ProcessGroupNCCL.cpp:3715, remote process exited, NCCL version 2",
+    "torch.distributed.DistBackendError: NCCL error in: ProcessGroupNCCL.cpp:3715, remote process exited, NCCL 2.28.9",
     "ncclRemoteError: A call failed possibly due to a network error or a remote process exiting prematurely.",
     "Last error:",
     "socketProgress: Connection closed by remote peer tray2<47811>",
