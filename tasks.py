@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import signal
 import sys
 from typing import Any
 
@@ -18,6 +19,10 @@ from launch.flags import CHOICE, DECISIONS, DEPLOYED, HELP, INSTALL, LOGS, RECOV
 
 # invoke turns the writing of bytecode off, and every call would then compile bringup anew: 0.6 s of a processor.
 sys.dont_write_bytecode = bool(os.environ.get("PYTHONDONTWRITEBYTECODE"))
+
+ASKS = ("--help", "-h", "--list", "-l")
+if set(sys.argv[1:2] + sys.argv[-1:]) & {*ASKS, sys.argv[0]}:  # nothing is done then: `| head` ends it, untold
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
 
 
 def verb(
@@ -34,7 +39,9 @@ def verb(
         from launch.entry import run_verb
 
         if host and flags["host"].startswith("-"):  # invoke takes `--help` for a host
-            sys.exit(f"usage: invoke {typed} HOST\n\n{means}")
+            more = "".join(f"\n  --{flag}=STRING   {_help(name, flag)}; default {value}" for flag, value in own.items())
+            sys.stdout.write(f"Usage: invoke {typed} HOST\n\n{means}\n{more}\n")
+            sys.exit(0 if flags["host"] in ASKS else 2)
         run_verb(name, flags)
 
     flags = {**dict.fromkeys(shared, ""), **own}
@@ -113,17 +120,8 @@ VERBS = (
         "memory",
         "What fills each GPU: weights, activations, cache; tokens, requests at once, and what would change it most.",
         (
-            "model",
-            "hosts",
-            "hardware",
-            "nodes",
-            "variant",
-            "strategy",
-            "recipes",
-            "inventory",
-            "context",
-            "config",
-            "replay",
+            *("model", "hosts", "hardware", "nodes", "variant", "strategy", "recipes", "inventory", "context"),
+            *("config", "replay"),
         ),
         json=False,
     ),
@@ -162,15 +160,8 @@ VERBS = (
         "bench",
         "Measure a deployment by vLLM's own benchmark or GuideLLM; the results stay with its generation.",
         (
-            "requests",
-            "input_tokens",
-            "output_tokens",
-            "concurrency",
-            "rate",
-            "speed_bench",
-            "subset",
-            "guidellm",
-            "compare",
+            *("requests", "input_tokens", "output_tokens", "concurrency", "rate", "speed_bench", "subset"),
+            *("guidellm", "compare"),
         ),
         **DEPLOYED,
         json=False,

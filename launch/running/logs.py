@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -123,10 +123,12 @@ def heads(logs: Mapping[str, HostLog]) -> Iterator[str]:
         yield f"{host}: {log.state or 'unknown'}, {age}{skew}"
 
 
-def follow(fleet: Fleet, gang: Generation, logs: Mapping[str, HostLog], rank: int | None) -> Iterator[Told]:
-    """The lines that come from now on, for ever. Raises the error of a host that does not answer any more."""
+def follow(
+    fleet: Fleet, gang: Generation, logs: Mapping[str, HostLog], rank: int | None, *, until: Callable[[], bool]
+) -> Iterator[Told]:
+    """The lines that come from now on, `until` it says so. Raises the error of a host that does not answer any more."""
     offsets, rests = {host: log.size for host, log in logs.items()}, dict.fromkeys(logs, b"")
-    while True:
+    while not until():
 
         def one(transport: Transport) -> bytes:
             state_dir = fleet.state_dirs[transport.host]

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from inventory.errors import BringupError, ExitCode, raise_all
 from launch import request
+from launch.console.outlet import has_reader
 from launch.console.report import Report, print_json, print_lines, print_table, printable
 from launch.running.status import SURVEY_S
 from launch.verbs import arguments
 
 if TYPE_CHECKING:
     from launch.building.generation import Generation
+    from launch.running.logs import Told
 
 DEFAULT_LINES = 50
 
@@ -21,7 +24,7 @@ def logs(*, hosts: str, name: str, inventory: str, lines: str, rank: str, since:
     """`switches`: follow, nccl, json."""
     from launch.running import logs as reading
 
-    wanted, nccl = reading.moment(since), switches["nccl"]
+    wanted = reading.moment(since)
     number = request.count("lines", lines, reading.ALL_LINES if since else DEFAULT_LINES, reading.ALL_LINES)
     of_rank = request.count("rank", rank, 0, 9999, least=0) if rank else None
     asked = number if of_rank is None else reading.ALL_LINES  # other ranks' lines lie between
@@ -33,19 +36,34 @@ def logs(*, hosts: str, name: str, inventory: str, lines: str, rank: str, since:
         answered = {host: log for host, log in told.items() if not isinstance(log, BringupError)}
         merged = reading.merged(answered, since=wanted, rank=of_rank)
         merged = merged if of_rank is None else merged[-number:]
-        if switches["json"]:
-            print_json("logs", [{"host": one.host, "at": one.line.at, "line": one.line.raw} for one in merged])
+        if switches["json"] and not switches["follow"]:
+            print_json("logs", [_as_data(one) for one in merged])
         else:
             for head in reading.heads(answered):
                 Report().say(head)
-            print_lines(printable(line) for line in reading.shown(merged, chatter=nccl))
+            _print(merged, **switches)
         if switches["follow"]:
-            for one in reading.follow(fleet, gang, answered, of_rank):
-                print_lines(printable(line) for line in reading.shown([one], chatter=nccl))
+            for one in reading.follow(fleet, gang, answered, of_rank, until=lambda: not has_reader()):
+                _print([one], **switches)
                 sys.stdout.flush()
         lost = {**{host: error for host, error in found.unanswered.items() if host in members}, **told}
         raise_all([error for error in lost.values() if isinstance(error, BringupError)])
     return ExitCode.DONE
+
+
+def _print(told: Sequence[Told], *, json: bool, nccl: bool, **_: bool) -> None:
+    """Of what goes on for ever each line is a document of its own."""
+    from launch.running.logs import shown
+
+    if json:
+        for one in told:
+            print_json("log", _as_data(one), line=True)
+    else:
+        print_lines(printable(line) for line in shown(told, chatter=nccl))
+
+
+def _as_data(one: Told) -> dict[str, object]:
+    return {"host": one.host, "at": one.line.at, "line": one.line.raw}
 
 
 def refuse_rank_unknown(gang: Generation, rank: int | None, members: list[str]) -> None:
