@@ -104,10 +104,11 @@ def _waiting() -> re.Pattern[str]:
 
 
 def _of(failure: Failure, source: Source, text: _Text) -> Iterator[Match]:
-    if not text.lines or (failure.kernel and source.kind is Kind.OUTPUT):
+    if not text.lines:
         return
+    searches = failure.of_states if failure.kernel and source.kind is Kind.OUTPUT else failure.searches
     searched = text.ending() if failure.last else text
-    for message, pattern in failure.searches:
+    for message, pattern in searches:
         for at, found in enumerate(pattern.finditer(searched.text)):
             if at >= MOST or not searched.lines:
                 break

@@ -43,7 +43,7 @@ LOGS = (
         "nccl*",
         "docker*",
     ),
-    *("events*", "*sshd*", "rank*", "vllm*", "*-json.log*", "messages", "syslog*", "pull*", "*describe*"),
+    *("events*", "*sshd*", "rank*", "vllm*", "*-json.log*", "messages", "syslog*", "pull*"),
 )
 NOT_SEARCHED = (
     *("plan*", "case.yaml", "inventory*", "manifest*", "state.*", "offsets.tsv", "marker*", "README*", "*env.txt"),

@@ -95,6 +95,15 @@ class Serving:
         of_server = not line.process or line.process.lower().startswith("apiserver")
         return of_server and line.number < self.made.get(source.name, 0)
 
+    def is_ready_at(self, source: Source, line: Line) -> bool:
+        """Whether it is of a server that was ready: nothing that ends a start ends it."""
+        ready = self.lines.get(source.name)
+        return ready is not None and ready < line.number and line.process.lower().startswith("apiserver")
+
+    def has_overcome(self, source: Source, line: Line) -> bool:
+        """Whether the rank of this line, or its very process, came further afterwards."""
+        return self.came_after(source, line) or self.was_a_warning(source, line)
+
     def came_after(self, source: Source, line: Line) -> bool:
         """Whether the rank of this line served afterwards."""
         own = self.lines.get(source.name)
@@ -113,23 +122,34 @@ def founds_of(
     logs = [one for one in sources if one.kind is Kind.LOG]
     began = _earliest(line.at for one in logs for line in one.lines[:1])
     marked = any(BEGINS.search(line.text) for one in logs for line in one.lines[:MARKED_WITHIN])
+    seen = [one for one in seen if not _is_of_request(one, serving)]
+    engines = [one for one in seen if not one.failure.kernel and not serving.has_overcome(one.source, one.line)]
     broke = _earliest(
-        [one.line.at for one in seen if not one.failure.kernel and one.failure.role not in {Role.NOTICE, Role.WAITING}]
+        [one.line.at for one in engines if one.failure.role not in {Role.NOTICE, Role.WAITING}]
         + [line.at for _, line in unknown]
     )
-    ended = {one.source.host: one for one in reversed(seen) if one.failure.role is Role.CONSEQUENCE}
+    ended = {one.source.host: one for one in reversed(engines) if one.failure.role is Role.CONSEQUENCE}
     grouped: dict[tuple[str, str, Role], list[Match]] = {}
     for one in seen:
         role = _kernel_role(one, began, broke, marked=marked) if one.failure.kernel else _device_role(one, ended)
-        of_request = role in {Role.CONSEQUENCE, Role.WRAPPER} or one.failure.phase in EARLY
-        if of_request and not one.failure.kernel and serving.failed_a_request(one.source, one.line):
-            continue
-        if one.failure.kernel and serving.served_on(one.source.host, one.line.at):
-            role = Role.NOTICE
-        past = serving.came_after(one.source, one.line) or serving.was_a_warning(one.source, one.line)
-        role = Role.NOTICE if role in STARTING and past else role
+        role = _role_while_serving(one, role, serving)
         grouped.setdefault((one.failure.id, one.source.host or _host_in(one), role), []).append(one)
     return [found_of(host, role, group) for (_, host, role), group in grouped.items()]
+
+
+def _is_of_request(one: Match, serving: Serving) -> bool:
+    """Whether one request failed of it, and the server went on."""
+    could = one.failure.role in {Role.CONSEQUENCE, Role.WRAPPER} or one.failure.phase in EARLY
+    return could and not one.failure.kernel and serving.failed_a_request(one.source, one.line)
+
+
+def _role_while_serving(one: Match, role: Role, serving: Serving) -> Role:
+    if one.failure.kernel and serving.served_on(one.source.host, one.line.at):
+        return Role.NOTICE
+    if role in STARTING and serving.has_overcome(one.source, one.line):
+        return Role.NOTICE
+    early = role in {Role.CAUSE, Role.SYMPTOM} and one.failure.phase in EARLY
+    return Role.CONSEQUENCE if early and serving.is_ready_at(one.source, one.line) else role
 
 
 def _host_in(one: Match) -> str:

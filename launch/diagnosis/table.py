@@ -35,7 +35,8 @@ class Role(StrEnum):
 class Failure(BaseModel):
     """One known failure. Patterns are Python's, searched in the messages of one log (`^` and `$` are of lines).
 
-    `quiet`: it may stand in a line of level INFO. `last`: only as the last thing that a log says. `kernel`: by the
+    `states`: what a command prints of it as it is now, which is looked for in outputs also where the kernel's word is
+    not. `quiet`: it may stand in a line of level INFO. `last`: only as the last thing that a log says. `kernel`: by the
     kernel's own word, which beats any traceback of the same minute; `lasting`: also when it came before the start.
     `device`: an error of a device, or of what is taken down, which is a consequence behind the end of a peer; `remote`:
     its words that tell of a peer's end. `over`: more general failures that
@@ -51,6 +52,7 @@ class Failure(BaseModel):
     phase: str
     role: Role = Role.CAUSE
     patterns: tuple[str, ...] = ()
+    states: tuple[str, ...] = ()
     engine: dict[str, str] = Field(default_factory=dict)
     over: tuple[str, ...] = ()
     general: bool = False
@@ -67,7 +69,7 @@ class Failure(BaseModel):
     fix: tuple[str, ...]
     checks: tuple[str, ...] = ()
 
-    @field_validator("patterns", "over", "look", "fix", "checks", mode="before")
+    @field_validator("patterns", "states", "over", "look", "fix", "checks", mode="before")
     @classmethod
     def _listed(cls, value: object) -> object:
         return tuple(value) if isinstance(value, list) else value
@@ -82,7 +84,13 @@ class Failure(BaseModel):
         """The compiled patterns with the id of the engine's message that each is, or nothing; messages first."""
         ending = r"\s*\Z" if self.last else ""
         told = (*self.engine.items(), *(("", one) for one in self.patterns))
-        return tuple((message, re.compile(f"(?:{pattern}){ending}", re.MULTILINE)) for message, pattern in told)
+        found = ((message, re.compile(f"(?:{pattern}){ending}", re.MULTILINE)) for message, pattern in told)
+        return (*found, *self.of_states)
+
+    @cached_property
+    def of_states(self) -> tuple[tuple[str, re.Pattern[str]], ...]:
+        """Those of `states` alone."""
+        return tuple(("", re.compile(one, re.MULTILINE)) for one in self.states)
 
     def sentence(self, host: str, groups: dict[str, str]) -> str:
         values = {"host": host, **groups}

@@ -70,7 +70,8 @@ def test_what_a_request_asked_of_others_is_no_failure_of_the_server(status: str)
     failed = failed.replace("EngineCore failed to start.", "Error in preprocessing prompt inputs")
     text = begins("10:00:00") + READY + serves("10:11:00") + failed
     assert judged({"tray1.log": text + serves("10:21:00")}).answer == "nothing"
-    assert judged({"tray1.log": text}).answer == "known"
+    assert judged({"tray1.log": text}).answer == "consequence"
+    assert judged({"tray1.log": text + traceback("10:20:20", OOM)}).id == "F-CUDA-OOM"
 
 
 def test_an_error_that_its_own_process_went_past_is_none() -> None:
@@ -117,3 +118,28 @@ def test_a_program_that_complained_before_the_engine_began_is_none_of_it() -> No
     )
     assert judged({"tray1.log": text + LOADED}).answer == "nothing"
     assert judged({"tray1.log": text}).answer == "unknown"
+
+
+@pytest.mark.parametrize("level", ["WARNING", "ERROR"])
+def test_what_was_overcome_does_not_make_the_kernel_late(level: str) -> None:
+    """Half an hour behind a download that was limited and tried again."""
+    limited = line(
+        "10:01:00", "429 Client Error: Too Many Requests, retrying", process="Worker_TP0", pid=80, level=level
+    )
+    pipe = line("10:12:00", "BrokenPipeError: [Errno 32] Broken pipe", process="APIServer", pid=11)
+    text = begins("10:00:00") + limited + LOADED + READY + pipe + serves("10:20:00") + traceback("10:31:00", CLOSED)
+    kernel = "Nov 29 10:30:58 tray2 kernel: NVRM: Xid (PCI:0000:9c:00): 79, GPU has fallen off the bus.\n"
+    assert answer({"tray1.log": text, "tray2/kernel.txt": kernel}) == ("F-XID", "tray2")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "cause"),
+    [
+        ("tray1/inspect.json", '[{"State": {"Status": "exited", "OOMKilled": true}}]', "F-HOST-OOM"),
+        ("tray1/describe.txt", "    Last State:     Terminated\n      Reason:       OOMKilled", "F-HOST-OOM"),
+        ("tray1/dcgmi_health.txt", "GpuDcgmUnresponsive", "F-DRIVER-HUNG"),
+        ("tray1/notes.txt", "NVRM: Xid (PCI:0000:9c:00): 79, GPU has fallen off the bus.", "F-PEER-GONE"),
+    ],
+)
+def test_a_state_that_a_command_prints_counts_and_history_does_not(name: str, text: str, cause: str) -> None:
+    assert answer({"tray2.log": begins("10:00:00") + traceback("10:05:00", CLOSED), name: text + "\n"})[0] == cause
