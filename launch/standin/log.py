@@ -23,9 +23,12 @@ class Fault(Exception):
 
 
 def write(descriptor: int, text: str) -> None:
-    """Write all of `text` in as few calls as possible: the lines of several processes share one file."""
+    """Write all of `text` in as few calls as possible: the lines of several processes share one file.
+
+    What cannot be written (a full disk, a reader that has gone) is lost, and the process goes on, as with `logging`.
+    """
     data = text.encode()
-    with contextlib.suppress(BrokenPipeError):
+    with contextlib.suppress(OSError):
         while data:
             data = data[os.write(descriptor, data) :]
 

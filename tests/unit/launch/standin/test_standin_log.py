@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable
 
 import pytest
 
@@ -34,14 +35,23 @@ def test_banner_and_access_lines(capfd: pytest.CaptureFixture[str]) -> None:
     assert access == f'(APIServer pid={os.getpid()}) INFO:     10.0.0.1:5 - "GET /health HTTP/1.1" 200 OK'
 
 
-def test_a_closed_pipe_does_not_end_a_process() -> None:
+def closed_pipe() -> int:
     reader, writer = os.pipe()
     os.close(reader)
-    saved = os.dup(1)
+    return writer
+
+
+def full_disk() -> int:
+    return os.open("/dev/full", os.O_WRONLY)
+
+
+@pytest.mark.parametrize("output", [closed_pipe, full_disk])
+def test_output_that_cannot_be_written_does_not_end_a_process(output: Callable[[], int]) -> None:
+    saved, taken = os.dup(1), output()
     try:
-        os.dup2(writer, 1)
-        Log("APIServer").says("x.py:1", "nobody reads this")
+        os.dup2(taken, 1)
+        Log("APIServer").says("a.py:1", "nobody reads this")
     finally:
         os.dup2(saved, 1)
         os.close(saved)
-        os.close(writer)
+        os.close(taken)
