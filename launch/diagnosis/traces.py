@@ -129,7 +129,7 @@ def errors(lines: Sequence[Line]) -> Iterator[Line]:
                     yield one
         elif _tells(one, lines, at) and not _goes_on(one, told) and not _is_consequence(one):
             yield one
-    yield from (one for one in last.values() if _breaks_off(one, open_in))
+    yield from (one for one in last.values() if _breaks_off(one, open_in, is_last=one is lines[-1]))
 
 
 def _goes_on(one: Line, told: Mapping[str, float | None]) -> bool:
@@ -137,9 +137,10 @@ def _goes_on(one: Line, told: Mapping[str, float | None]) -> bool:
     return bool(one.level) and one.process in told and one.at is not None and one.at == told[one.process]
 
 
-def _breaks_off(one: Line, open_in: Mapping[str, bool]) -> bool:
+def _breaks_off(one: Line, open_in: Mapping[str, bool], *, is_last: bool) -> bool:
     """Whether a process has its last word in the middle of an error: the log is cut, or it was killed."""
-    inside = open_in.get(one.process, False) and (one.text[:1].isspace() or TRACEBACK.match(one.text) is not None)
+    stops = is_last or one.text[:1].isspace() or TRACEBACK.match(one.text) is not None
+    inside = open_in.get(one.process, False) and stops
     return inside or (one.level in {"ERROR", "CRITICAL"} and FATAL.match(one.text) is not None)
 
 

@@ -139,6 +139,13 @@ def test_who_scans_a_host_is_not_the_answer() -> None:
     assert answer({"tray1/journal.txt": journal + text})[0] == "F-CUDA-OOM"
 
 
+def test_a_log_that_is_cut_in_its_last_line_tells_of_an_error() -> None:
+    text = begins("10:00:00") + traceback("10:02:00", "KeyError: 'x'")
+    for cut in range(2, len("[core.py:1510] KeyError: 'x'") + 12):
+        found = judged({"tray1.log": text[:-cut], "tray2.log": begins("10:00:00") + traceback("10:02:01", CLOSED)})
+        assert (found.answer, len(found.errors)) == ("unknown", 1), text[-cut - 40 : -cut]
+
+
 @pytest.mark.parametrize("lines", [1, 2, 3, 4])
 def test_a_log_that_breaks_off_in_an_error_tells_of_one(lines: int) -> None:
     text = begins("10:00:00") + "".join(traceback("10:02:00", "KeyError: 'x'").splitlines(keepends=True)[:lines])
