@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from inventory.quoting import quote
 from inventory.ranges import fold
 from playbooks.check import KNOWN
 from playbooks.finding import GRAVEST_FIRST, Finding, Status
@@ -129,8 +130,14 @@ def _cause(group: Sequence[Finding]) -> Cause:
 
 
 def _for_all(group: Sequence[Finding]) -> str:
-    """One remedy for all hosts: where only the host's name differs, the range takes its place."""
+    """One remedy for all hosts: where only the host's name differs, the range takes its place, as a shell's word.
+
+    `ssh` knows no ranges: there it stays that of the first.
+    """
     first = group[0]
-    if len({_renamed(one.remedy, one.host, "HOST") for one in group}) > 1:
+    hosts = quote(fold([one.host for one in group]))
+    if len({_renamed(one.remedy, one.host, "HOST") for one in group}) > 1 or hosts == first.host:
         return first.remedy
-    return _renamed(first.remedy, first.host, fold([one.host for one in group]))
+    if f"ssh {first.host}" in first.remedy:
+        return f"{first.remedy}  # and so on all of {hosts}"
+    return _renamed(first.remedy, first.host, hosts)

@@ -118,8 +118,13 @@ def needs_of(hosts: Sequence[Host], facts: Mapping[str, HostFacts]) -> Requireme
         argv_errors=(),
         hardware=hardware,
         rdma=True if all(_has_rdma(facts.get(host.name)) for host in hosts) and len(hosts) > 1 else None,
-        mnnvl=True if hardware in RACKS and len(hosts) > 1 else None,
+        mnnvl=True if hardware in RACKS and len(hosts) > 1 and not _simulated(hosts, facts) else None,
     )
+
+
+def _simulated(hosts: Sequence[Host], facts: Mapping[str, HostFacts]) -> bool:
+    """Nobody simulates NVLink between trays, nor what it needs."""
+    return any(facts[host.name].simulated for host in hosts if host.name in facts)
 
 
 def _needs_of(host: Host, hosts: Sequence[Host], facts: Mapping[str, HostFacts]) -> HostRequirements:

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from inventory.errors import BadInput, BringupError, NotServing, raise_all
+from inventory.quoting import quote
+from inventory.ranges import fold
 from inventory.transport.exchange import in_time
 from launch.running.supervise import Told, read_told, tell_script
 
@@ -44,11 +46,15 @@ class Deployment:
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """All deployments by name, and the hosts that did not answer. `unreadable`: hosts by name without a good record."""
+    """All deployments by name, and the hosts that did not answer. `unreadable`: hosts by name without a good record.
+
+    `hosts`: all that were asked.
+    """
 
     deployments: Mapping[str, Deployment]
     unanswered: Mapping[str, BringupError]
     unreadable: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    hosts: tuple[str, ...] = ()
 
 
 def survey(fleet: Fleet, *, within_s: float | None = None) -> Survey:
@@ -64,7 +70,7 @@ def survey(fleet: Fleet, *, within_s: float | None = None) -> Survey:
     found = united(told, unanswered)
     names = {one.name for ours in told.values() for one in ours} - found.keys()
     unreadable = {name: tuple(h for h, ours in told.items() if any(o.name == name for o in ours)) for name in names}
-    return Survey(found, unanswered, unreadable)
+    return Survey(found, unanswered, unreadable, tuple(fleet.hosts))
 
 
 def the_one(found: Survey, name: str | None, *, latest: bool = False) -> Deployment:
@@ -90,7 +96,7 @@ def the_one(found: Survey, name: str | None, *, latest: bool = False) -> Deploym
             id="no-deployment",
             observed="no host has one" if not name else f"no host has {name}",
             required="a deployment",
-            next_command="invoke deploy --model tiny-dense --hosts local",
+            next_command=_first_deploy(found.hosts),
         )
     raise BadInput(
         f"no deployment is called {name}" if name else "there are several deployments",
@@ -99,6 +105,13 @@ def the_one(found: Survey, name: str | None, *, latest: bool = False) -> Deploym
         required="--name with one of them",
         next_command=f"the same command with --name {next(iter(found.deployments))}",
     )
+
+
+def _first_deploy(hosts: tuple[str, ...]) -> str:
+    """The embedded model runs on this machine; what others are for is the operator's to say."""
+    if hosts in {(), ("local",)}:
+        return "invoke deploy --model tiny-dense --hosts local"
+    return f"invoke deploy --model MODEL --hosts {quote(fold(hosts))}"
 
 
 def _unreadable(name: str, hosts: tuple[str, ...]) -> BadInput:

@@ -59,8 +59,10 @@ def of_host(facts: HostFacts, nodes: tuple[str, ...]) -> list[Finding]:
     own = own_addresses(facts)
     if own is not None:
         mine = [one for one in nodes if normal(one) in own]
-        if not mine:
-            wrong.append(f"none of {' '.join(nodes) or 'nothing'} is on an interface of this host")
+        if not nodes:
+            wrong.append(f"{FILE} is not there, or names no node")
+        elif not mine:
+            wrong.append(f"none of {' '.join(nodes)} is on an interface of this host")
         elif len(set(mine)) > 1:
             wrong.append(f"this host is listed more than once: {' '.join(mine)}")
     daemons = listeners_of_imex(facts)

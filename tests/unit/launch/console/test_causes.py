@@ -21,7 +21,7 @@ def test_the_same_on_thirty_hosts_is_one() -> None:
     assert observed == "  observed: 8 cores"
     assert required == "  required: 10 cores"
     assert why.startswith("  why: ")
-    assert remedy == "  next: ssh tray[01-30] lscpu"
+    assert remedy == "  next: ssh tray01 lscpu  # and so on all of 'tray[01-30]'"
     assert more == "  more: docs/runbooks/cpu.physical_cores.md"
 
 
@@ -39,6 +39,14 @@ def test_many_that_differ_are_counted() -> None:
 def test_another_sentence_is_another_cause() -> None:
     other = Finding("cpu.physical_cores", Status.FAIL, "b", "no core is allowed", "10 cores", "x")
     assert len(causes([shallow("a"), other])) == 2
+
+
+def test_a_range_in_a_command_of_ours_is_one_word_for_every_shell() -> None:
+    """zsh looks for files called so, and runs nothing when there are none."""
+    found = [
+        Finding("os.nofile", Status.FAIL, host, "x", "y", f"invoke install --hosts {host}") for host in ("a1", "a2")
+    ]
+    assert causes(found)[0].remedy == "invoke install --hosts 'a[1-2]'"
 
 
 def test_a_remedy_of_one_host_alone_stays() -> None:

@@ -87,6 +87,15 @@ def test_what_any_launch_needs() -> None:
     assert needs.rdma is None  # a gang of one talks to nobody
 
 
+def test_what_simulated_trays_cannot_have_is_not_asked_of_them() -> None:
+    told = answered("gb200-tray")
+    (facts,) = told.facts().values()
+    trays = tuple(Host(name=name) for name in ("tray1", "tray2"))
+    real = {host.name: replace(facts, host=host.name, simulated=False) for host in trays}
+    assert needs_of(trays, real).mnnvl is True
+    assert needs_of(trays, {name: replace(one, simulated=True) for name, one in real.items()}).mnnvl is None
+
+
 def test_hosts_of_different_hardware_have_no_common_one() -> None:
     told = answered("h200-hgx,cpu-only")
     assert needs_of(tuple(told.hosts.values()), told.facts()).hardware is None

@@ -121,8 +121,10 @@ def test_a_deployment_is_named_or_the_only_one() -> None:
         the_one(Survey({"trial": one, "other": one}, {}), None)
     with pytest.raises(BadInput, match="no deployment is called x"):
         the_one(Survey({"trial": one}, {}), "x")
-    with pytest.raises(NotServing, match="no deployment on these hosts"):
-        the_one(Survey({}, {}), None)
+    with pytest.raises(NotServing, match="invoke deploy --model tiny-dense --hosts local"):
+        the_one(Survey({}, {}, hosts=("local",)), None)
+    with pytest.raises(NotServing, match=r"invoke deploy --model MODEL --hosts 'tray\[1-2\]'"):
+        the_one(Survey({}, {}, hosts=("tray1", "tray2")), None)
     with pytest.raises(HostUnreachable):
         the_one(Survey({}, {"tray2": LOST}), None)
 
