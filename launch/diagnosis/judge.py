@@ -212,8 +212,12 @@ def _was_before(told: Sequence[tuple[Source, Line]], first: Found) -> bool:
     """Whether an error that no table knows came before something that only tells that it is stuck."""
     if first.role is not Role.SYMPTOM or not told:
         return False
-    at = told[0][1].at
-    return at is not None and first.at is not None and at <= first.at
+    seen = first.evidence[0]
+    return any(
+        line.at < first.at or (line.at == first.at and source.name == seen.file and line.number < seen.line)
+        for source, line in told
+        if line.at is not None and first.at is not None
+    )
 
 
 def _known(base: Judgement, first: Found, ordered: Sequence[Found], failing: Sequence[Finding]) -> Judgement:

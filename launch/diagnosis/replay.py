@@ -53,6 +53,7 @@ NOT_SEARCHED = (
 )
 """Told elsewhere, or of another attempt: no line of these is an error."""
 SHARED_FOLDERS = frozenset({"logs", "log", "kernel", "dmesg", "journal", "ranks", "rendered", "output"})
+JOURNAL_STAMP = re.compile(r'"__REALTIME_TIMESTAMP" ?: ?"(?P<us>\d{16})"')
 LOCAL = re.compile(r"[-_.](?:rank|dp|engine|vllm|log|stdout|stderr|kernel|dmesg|journal)[-_.]?\d*$")
 
 
@@ -223,6 +224,9 @@ def _near(files: Sequence[File]) -> float | None:
     for one in files:
         for line in one.text[:20_000].splitlines()[:80]:
             plain = COLOUR.sub("", line)
+            if stamp := JOURNAL_STAMP.search(plain):
+                whole.append(int(stamp["us"]) / 1e6)
+                continue
             match = clock.ISO.search(plain) or clock.SYSLOG.search(plain) or clock.SHORT.search(plain)
             at = Clock().moment(match) if match else None
             if match and at is not None:

@@ -40,6 +40,18 @@ def test_nccl_that_tells_of_a_peer_is_a_victim(at: str) -> None:
     assert (found.answer, found.errors[0].host) == ("unknown", "tray2")
 
 
+WATCHDOG = "[Rank 8] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=90121, OpType=ALLREDUCE)"
+CRASHED = "terminate called after throwing an instance of 'c10::DistBackendError'"
+
+
+@pytest.mark.parametrize(("texts", "answer"), [((WATCHDOG, CRASHED), "F-WATCHDOG"), ((CRASHED, WATCHDOG), "unknown")])
+def test_of_one_second_the_order_of_lines_counts(texts: tuple[str, ...], answer: str) -> None:
+    """A journal has whole seconds."""
+    said = "".join(f"Nov 29 10:41:20 tray1 vllm[7]: {text}\n" for text in texts)
+    victim = begins("10:00:00") + traceback("10:41:20", CLOSED)
+    assert judged({"tray1/journal.txt": said, "tray2.log": victim}).id == answer
+
+
 def test_what_is_taken_down_complains() -> None:
     text = begins("10:00:00") + traceback("10:05:00", CLOSED) + wrapped("10:05:01")
     tracker = "resource_tracker.py:254: UserWarning: resource_tracker: '/mp-8a_x': [Errno 2] No such file: '/mp-8a_x'\n"

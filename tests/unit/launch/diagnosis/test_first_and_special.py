@@ -72,6 +72,16 @@ def test_years_of_the_kernel_are_years_of_the_log() -> None:
     assert answer({"tray1.log": text, "tray2/dmesg.txt": kernel}) == ("F-XID", "tray2")
 
 
+def test_years_of_the_journal_are_years_of_the_kernel() -> None:
+    """`journalctl -o json` of the engine beside `dmesg` in its short form."""
+    texts = (begins("11:20:00") + traceback("11:30:10", CLOSED)).splitlines()
+    at = "1795951800000000"  # 2026-11-29 11:30:00
+    entry = {"__REALTIME_TIMESTAMP": at, "_HOSTNAME": "tray1", "SYSLOG_IDENTIFIER": "vllm"}
+    journal = "".join(json.dumps({**entry, "MESSAGE": one}) + "\n" for one in texts)
+    kernel = "Nov 29 11:29:58 tray2 kernel: NVRM: Xid (PCI:0000:db:00): 79, pid=8, GPU has fallen off the bus.\n"
+    assert answer({"tray1/journal.json.txt": journal, "tray2/kernel.txt": kernel}) == ("F-XID", "tray2")
+
+
 def logged(at: str, message: str, **more: object) -> str:
     told = {"asctime": f"2026-11-29 {at},120", "levelname": "ERROR", "name": "vllm", "processName": "EngineCore_DP2"}
     return json.dumps({**told, "process": 70, "message": message, **more}) + "\n"
