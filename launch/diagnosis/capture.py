@@ -49,6 +49,7 @@ class Capture:
     began_at: float | None = None
     at: float | None = None  # when it was collected
     not_checked: tuple[str, ...] = ()
+    compared: bool = True  # the clocks of its hosts
     name: str = ""  # of the deployment
     model: str = ""
 

@@ -100,7 +100,7 @@ def judge(capture: Capture) -> Judgement:
         and not serving.was_before_it(source, line)
         and not _is_aftermath(source, line, seen)
     ]
-    founds = founds_of(seen, unknown, sources, serving)
+    founds = founds_of(seen, unknown, sources, serving, compared=capture.compared)
     founds = _without_general([context.told(one, capture, sources) for one in founds])
     silent = silent_hosts(capture, sources, founds)
     return _answer(capture, founds, unknown, silent)
@@ -136,7 +136,8 @@ def _ordered(founds: Sequence[Found]) -> list[Found]:
     def key(one: Found) -> tuple[object, ...]:
         at = one.at if one.at is not None else float("inf")
         number = one.evidence[0].line if one.evidence else 0
-        first = (ORDER.index(one.role), not one.by_kernel, at if timed else 0.0, phases[_place(one)], at)
+        heard = one.by_kernel and one.role in ANSWERS
+        first = (ORDER.index(one.role), not heard, at if timed else 0.0, phases[_place(one)], at)
         return (*first, one.host, number, _phase(one), one.id)
 
     return sorted(founds, key=key)

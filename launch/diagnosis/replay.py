@@ -105,6 +105,7 @@ def capture_of(files: Sequence[File]) -> Capture:
         began_at=whole.began_at,
         at=whole.at,
         not_checked=(*whole.not_checked, *([] if compared else ["clocks of the hosts were not compared"])),
+        compared=compared,
         name=whole.name,
         model=whole.model,
     )

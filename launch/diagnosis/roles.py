@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -116,25 +116,41 @@ class Serving:
 
 
 def founds_of(
-    seen: Sequence[Match], unknown: Sequence[tuple[Source, Line]], sources: Sequence[Source], serving: Serving
+    seen: Sequence[Match],
+    unknown: Sequence[tuple[Source, Line]],
+    sources: Sequence[Source],
+    serving: Serving,
+    *,
+    compared: bool = True,
 ) -> list[Found]:
-    """The matches by failure and host, each with the role that it has here."""
+    """The matches by failure and host, each with the role that it has here. `compared`: the clocks of the hosts."""
     logs = [one for one in sources if one.kind is Kind.LOG]
     began = _earliest(line.at for one in logs for line in one.lines[:1])
     marked = any(BEGINS.search(line.text) for one in logs for line in one.lines[:MARKED_WITHIN])
     seen = [one for one in seen if not _is_of_request(one, serving)]
     engines = [one for one in seen if not one.failure.kernel and not serving.has_overcome(one.source, one.line)]
-    broke = _earliest(
-        [one.line.at for one in engines if one.failure.role not in {Role.NOTICE, Role.WAITING}]
-        + [line.at for _, line in unknown]
-    )
+    broken = [one for one in engines if one.failure.role not in {Role.NOTICE, Role.WAITING}]
     ended = {one.source.host: one for one in reversed(engines) if one.failure.role is Role.CONSEQUENCE}
     grouped: dict[tuple[str, str, Role], list[Match]] = {}
     for one in seen:
-        role = _kernel_role(one, began, broke, marked=marked) if one.failure.kernel else _device_role(one, ended)
+        if one.failure.kernel:
+            broke = _earliest(_breaks(broken, unknown, one.source.host, compared=compared))
+            role = _kernel_role(one, began, broke, marked=marked)
+        else:
+            role = _device_role(one, ended)
         role = _role_while_serving(one, role, serving)
         grouped.setdefault((one.failure.id, one.source.host or _host_in(one), role), []).append(one)
     return [found_of(host, role, group) for (_, host, role), group in grouped.items()]
+
+
+def _breaks(
+    broken: Sequence[Match], unknown: Sequence[tuple[Source, Line]], host: str, *, compared: bool
+) -> Iterator[float | None]:
+    """When the engine failed, as the kernel of `host` may compare it: victims elsewhere may have other clocks."""
+    for one in broken:
+        if compared or one.source.host == host or one.failure.role in {Role.CAUSE, Role.SYMPTOM}:
+            yield one.line.at
+    yield from (line.at for _, line in unknown)
 
 
 def _is_of_request(one: Match, serving: Serving) -> bool:

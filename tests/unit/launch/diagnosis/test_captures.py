@@ -70,6 +70,18 @@ def test_a_kernel_error_long_behind_the_failure_is_a_consequence() -> None:
     assert [one.id for one in found.consequences] == ["F-XID"]
 
 
+@pytest.mark.parametrize(("offsets", "id"), [("", "F-XID"), ("tray1 0 true\ntray2 0 true\n", "F-PEER-GONE")])
+def test_victims_whose_clocks_nobody_compared_make_no_kernel_late(offsets: str, id: str) -> None:  # noqa: A002
+    """Two minutes and more by the clocks as they are."""
+    files = {
+        "tray1.log": begins("09:00:00") + traceback("10:00:00", CLOSED),
+        "tray2/kernel.txt": KERNEL.format("10:03:00"),
+    }
+    assert judged({**files, **({"offsets.tsv": offsets} if offsets else {})}).id == id
+    own = {**files, "tray2.log": begins("09:00:00") + traceback("10:00:00", CLOSED)}
+    assert judged(own).id == "F-PEER-GONE"
+
+
 def test_a_kernel_error_of_another_day_is_not_the_answer() -> None:
     kernel = "Nov 21 08:00:00 tray1 kernel: NVRM: Xid (PCI:0000:9c:00): 48, pid=9, DBE\n"
     assert answer({"tray1/log": begins("10:00:00") + traceback("10:01:00", OOM), "tray1/kernel.txt": kernel})[0] == (
