@@ -193,14 +193,14 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, one_li
         table.add_row(
             *(Text(with_inventory(cell), overflow="ellipsis" if one_line else "fold", no_wrap=one_line) for cell in row)
         )
-    if not one_line:
-        console().print(table)
-        return
-    for column, cells in zip(table.columns[:-1], zip(columns, *rows, strict=True), strict=False):
-        column.min_width = max(map(len, cells))
     drawing = console()
     with drawing.capture() as drawn:
-        drawing.print(table, soft_wrap=False, crop=False)
+        if one_line:
+            for column, cells in zip(table.columns[:-1], zip(columns, *rows, strict=True), strict=False):
+                column.min_width = max(map(len, cells))
+            drawing.print(table, soft_wrap=False, crop=False)
+        else:
+            drawing.print(table)
     print_lines(line.rstrip() for line in drawn.get().splitlines())
 
 

@@ -95,6 +95,17 @@ def merged(logs: Mapping[str, HostLog], *, since: float | None = None, rank: int
     return sorted(found, key=lambda one: one.line.at or 0.0)
 
 
+def last(told: Sequence[Told], number: int) -> list[Told]:
+    """The last lines of each host, in their order."""
+    left: dict[str, int] = {}
+    kept = []
+    for one in reversed(told):
+        left[one.host] = left.get(one.host, number) - 1
+        if left[one.host] >= 0:
+            kept.append(one)
+    return kept[::-1]
+
+
 def of_rank(lines: Sequence[Line], rank: int) -> Iterator[Line]:
     """The lines of the processes of one data-parallel rank; a line without a process goes with the one before it."""
     ours = False

@@ -75,5 +75,6 @@ def failed_twice(history: Sequence[Entry], generation: str) -> bool:
 
 def duration(usual: Mapping[str, Entry]) -> str:
     """How long a start took before: cold and warm where both are known."""
-    told = [f"{kind} {one.ready_s:.0f} s" for kind, one in usual.items() if one.ready_s is not None]
+    kinds = {"cold": " cold", "warm": " warm"}
+    told = [f"{one.ready_s:.0f} s{kinds.get(kind, '')}" for kind, one in usual.items() if one.ready_s is not None]
     return f"the last start took {', '.join(told)}" if told else "how long a start takes is not known yet"

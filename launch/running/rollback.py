@@ -83,13 +83,14 @@ def target(gang: Generation, stored: Mapping[str, Stored], wanted: str) -> Gener
     elif wanted:
         observed = f"stored: {', '.join(known)}"
     else:
-        observed = f"stored beside the current one: {', '.join(others) or 'none'}; none of them is known to have served"
+        served = f"{', '.join(others)}; none of them is known to have served" if others else "none"
+        observed = f"stored beside the current one: {served}"
     raise BadInput(
         f"there is no generation of {gang.name} to go back to",
         id="generation-unknown",
         observed=observed,
         required="a generation that is stored on the hosts and is not the current one",
-        next_command=f"invoke rollback {gang.flags} --to {others[0]}" if others else f"invoke restart {gang.flags}",
+        next_command=f"invoke rollback {gang.flags} --to {others[0]}" if others else f"invoke history {gang.flags}",
     )
 
 

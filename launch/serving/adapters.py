@@ -97,6 +97,8 @@ def _refused(gang: Generation, message: str, reply: Reply) -> ChangeFailed:
         required=f"a deployment made with --lora-loading dynamic ({DYNAMIC}=1)"
         if is_closed
         else "a folder with an adapter of this model, on every host that serves, of at most --max-lora-rank",
-        next_command=f"invoke logs {gang.flags}",
+        next_command=f"the deploy command that made it, again with --name {gang.name} --lora-loading dynamic"
+        if is_closed
+        else f"invoke logs {gang.flags}",
         host=reply.host,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -45,17 +45,21 @@ class Looked:
         return tuple(found)
 
 
-def look(fleet: Fleet, gang: Generation, between_s: float) -> Looked:
-    """Read every endpoint twice, `between_s` apart."""
-    first, _, _ = _readings(fleet, gang)
+def look(fleet: Fleet, gang: Generation, between_s: float, unanswered: Mapping[str, BringupError]) -> Looked:
+    """Read every endpoint twice, `between_s` apart; a host that did not answer once is not waited for again."""
+    first, _, lost = _readings(fleet, gang, unanswered)
     began = time.monotonic()
     time.sleep(between_s)
-    second, silent, errors = _readings(fleet, gang)
-    return Looked(loads(first, second, time.monotonic() - began), silent, errors)
+    second, silent, lost = _readings(fleet, gang, lost)
+    return Looked(loads(first, second, time.monotonic() - began), silent, tuple(lost.values()))
 
 
-def _readings(fleet: Fleet, gang: Generation) -> tuple[tuple[Reading, ...], dict[str, str], tuple[BringupError, ...]]:
-    replies, lost = ask(fleet, gang, "/metrics")
+def _readings(
+    fleet: Fleet, gang: Generation, lost: Mapping[str, BringupError]
+) -> tuple[tuple[Reading, ...], dict[str, str], dict[str, BringupError]]:
+    """What the endpoints of hosts that are not `lost` say, and all hosts that are by now."""
+    hosts = [one for one in gang.hosts if one not in lost]
+    replies, more = ask(fleet, gang, "/metrics", hosts=hosts) if hosts else ((), {})
     found: list[Reading] = []
     silent = {one.url: one.said for one in replies if not one.ok}
     for one in replies:
@@ -63,7 +67,7 @@ def _readings(fleet: Fleet, gang: Generation) -> tuple[tuple[Reading, ...], dict
             found += read_page(one.body, one.url) if one.ok else ()
         except ValueError as error:
             silent[one.url] = f"not in Prometheus' format: {error}"
-    return tuple(found), silent, tuple(lost.values())
+    return tuple(found), silent, {**lost, **more}
 
 
 def load_rows(found: Sequence[Load]) -> Table:

@@ -27,7 +27,8 @@ def logs(*, hosts: str, name: str, inventory: str, lines: str, rank: str, since:
     wanted = reading.moment(since)
     number = request.count("lines", lines, reading.ALL_LINES if since else DEFAULT_LINES, reading.ALL_LINES)
     of_rank = request.count("rank", rank, 0, 9999, least=0) if rank else None
-    asked = number if of_rank is None else reading.ALL_LINES  # other ranks' lines lie between
+    # Other ranks' lines lie between, and lines without a time have that of one before them.
+    asked = number if of_rank is None and wanted is None else reading.ALL_LINES
     with arguments.deployment(hosts, name, inventory, within_s=SURVEY_S) as (fleet, found):
         gang = found.gang
         members = [one.host for one in gang.members if of_rank is None or one.has_rank(of_rank)]
@@ -35,7 +36,7 @@ def logs(*, hosts: str, name: str, inventory: str, lines: str, rank: str, since:
         told = reading.ask(fleet, gang, [one for one in members if one not in found.unanswered], asked)
         answered = {host: log for host, log in told.items() if not isinstance(log, BringupError)}
         merged = reading.merged(answered, since=wanted, rank=of_rank)
-        merged = merged if of_rank is None else merged[-number:]
+        merged = reading.last(merged, number)
         if switches["json"] and not switches["follow"]:
             print_json("logs", [_as_data(one) for one in merged])
         else:

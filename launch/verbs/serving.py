@@ -7,6 +7,7 @@ from pathlib import Path
 from inventory.errors import ExitCode, raise_all
 from launch import request
 from launch.console.report import Report, print_json, print_lines, print_table
+from launch.running.status import SURVEY_S
 from launch.verbs import arguments
 
 LOOK_S = 5.0
@@ -17,10 +18,10 @@ def metrics(*, hosts: str, name: str, inventory: str, seconds: str, json: bool) 
     from launch.serving.load import load_rows, look
 
     between_s = request.seconds("seconds", seconds, LOOK_S)
-    with arguments.deployment(hosts, name, inventory) as (fleet, found):
+    with arguments.deployment(hosts, name, inventory, within_s=SURVEY_S) as (fleet, found):
         if not json:
             Report().say(f"{found.gang.name}: two looks, {between_s:g} s apart")
-        seen = look(fleet, found.gang, between_s)
+        seen = look(fleet, found.gang, between_s, found.unanswered)
     if json:
         print_json("metrics", seen.loads)
     else:
@@ -121,5 +122,5 @@ def tokios_disconnect(*, hosts: str, name: str, inventory: str) -> ExitCode:
 
     with arguments.deployment(hosts, name, inventory) as (fleet, found):
         disconnect(fleet, found.gang)
-        Report().say(f"{found.gang.name}: the connector is stopped and removed, with its token", style="green")
+        Report().say(f"{found.gang.name}: no connector is left, nor its token", style="green")
     return ExitCode.DONE

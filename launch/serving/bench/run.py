@@ -11,6 +11,7 @@ from inventory.errors import ChangeFailed, CheckFailed
 from inventory.quoting import quote, quote_all
 from launch.building.container import container_name
 from launch.building.unit import SYSTEM_PATH
+from launch.request import refused
 from launch.serving.bench.guidellm import KEY_MARK, scenario
 from launch.serving.bench.kept import read_at
 from launch.serving.bench.results import FORMAT_VERSION, Result
@@ -44,6 +45,7 @@ def run_bench(fleet: Fleet, gang: Generation, work: Workload, owner: Owner, told
             next_command=f"the deploy command that made it, again with --name {gang.name}",
             host=head,
         )
+    refuse_too_long(work, stored)
     known = {
         "format_version": FORMAT_VERSION,
         "id": owner.run,
@@ -67,6 +69,16 @@ def run_bench(fleet: Fleet, gang: Generation, work: Workload, owner: Owner, told
         return _kept(transport, folder, owner.run)
 
     return fleet.on(head, one)
+
+
+def refuse_too_long(work: Workload, stored: StoredCommand) -> None:
+    """Every single request would be refused, and nothing measured."""
+    longest = stored.value_of("--max-model-len") or ""
+    if work.data or not longest.isdecimal() or work.input_tokens + work.output_tokens <= int(longest):
+        return
+    fits = f"with --input-tokens {int(longest) // 2} --output-tokens {int(longest) // 4}"
+    together = f"at most {longest} together with --output-tokens {work.output_tokens}: the deployment's --max-model-len"
+    raise refused("input-tokens", str(work.input_tokens), together, instead=fits)
 
 
 def folder_of(fleet: Fleet, gang: Generation, host: str) -> str:
@@ -151,6 +163,6 @@ def _failed(host: str, last_output: str, where: str) -> ChangeFailed:
         id="bench-failed",
         observed="\n    ".join(last_output.strip().splitlines()[-8:]) or "no output",
         required="answered requests",
-        next_command=f"look at {where} on {host}",
+        next_command=f"on {host}: tail -n 50 {quote(where)}",
         host=host,
     )

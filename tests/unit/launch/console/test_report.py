@@ -7,7 +7,7 @@ import json
 import pytest
 
 from inventory.errors import HostUnreachable
-from launch.console.report import print_json
+from launch.console.report import print_json, print_table
 
 
 def test_a_host_that_did_not_answer_is_data_like_the_others(capsys: pytest.CaptureFixture[str]) -> None:
@@ -26,3 +26,9 @@ def test_a_host_that_did_not_answer_is_data_like_the_others(capsys: pytest.Captu
     }
     with pytest.raises(TypeError, match="object is no data"):
         print_json("status", {"x": object()})
+
+
+def test_a_table_is_as_wide_as_its_words(capsys: pytest.CaptureFixture[str]) -> None:
+    """A long last cell must not fill every other line with spaces."""
+    print_table(("host", "changes"), [("tray1", "x" * 300), ("tray2", "y")])
+    assert [len(line) for line in capsys.readouterr().out.splitlines()] == [14, 307, 8]

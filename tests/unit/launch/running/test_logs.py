@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from inventory.errors import BadInput
-from launch.running.logs import heads, log_script, merged, moment, read_log, shown
+from launch.running.logs import heads, last, log_script, merged, moment, read_log, shown
 from tests.unit.playbooks.sh import sh
 
 NOON = 1796040000.0  # 2026-11-30T12:00:00Z
@@ -53,6 +53,19 @@ def test_what_is_older_is_left_out_and_chatter_too() -> None:
     assert [text.rpartition("] ")[2] for text in shown(told)] == ["second", "third"]
     assert len(list(shown(told, chatter=True))) == 3
     assert next(shown(told)).startswith("tray2 11:59:55 | ")
+
+
+def test_the_last_lines_of_each_host_are_kept_in_their_order() -> None:
+    logs = {"tray1": read_log(HEAD, NOON, NOON), "tray2": read_log(FOLLOWER, NOON, NOON)}
+    assert [one.line.text.strip() for one in last(merged(logs), 1)] == ["x NCCL INFO y", "third"]
+    assert last(merged(logs), 9) == merged(logs)
+
+
+def test_a_line_without_a_time_is_as_old_as_the_one_before_it() -> None:
+    access = answer(NOON, line("APIServer", "11:59:58", "begun"), '(APIServer pid=1) INFO:     "POST /v1" 200 OK')
+    told = merged({"tray1": read_log(access, NOON, NOON)}, since=NOON - 6)
+    assert len(last(told, 1)) == 1
+    assert "POST" in last(told, 1)[0].line.raw
 
 
 def test_each_host_is_headed_by_its_state_and_a_clock_that_is_wrong() -> None:

@@ -68,7 +68,7 @@ def test_a_completion_that_fails_is_looked_at_and_not_restarted_blindly() -> Non
     ("usual", "words"),
     [
         ({}, "how long a start takes is not known yet"),
-        ({"cold": COLD, "warm": replace(COLD, ready_s=40.0)}, "the last start took cold 300 s, warm 40 s"),
+        ({"cold": COLD, "warm": replace(COLD, ready_s=40.0)}, "the last start took 300 s cold, 40 s warm"),
     ],
 )
 def test_how_long_it_takes_is_what_it_took(usual: dict[str, Entry], words: str) -> None:

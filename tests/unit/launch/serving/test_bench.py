@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
+from inventory.errors import BadInput
 from launch.serving.bench.guidellm import scenario
 from launch.serving.bench.results import compared_rows, differences, read_result, result_rows
-from launch.serving.bench.run import bench_script
+from launch.serving.bench.run import bench_script, refuse_too_long
 from launch.serving.bench.workload import Workload, bench_words
 from launch.serving.stored_command import StoredCommand
 from tests.unit.launch.serving.gang import GANG, with_key
@@ -53,6 +54,21 @@ def test_speed_bench_is_text_through_the_chat_template() -> None:
     assert value(given, "--endpoint") == "/v1/chat/completions"
     assert value(given, "--request-rate") == "2.5"
     assert "--ignore-eos" not in given
+
+
+@pytest.mark.parametrize(
+    ("longest", "refuses"), [("119", True), ("120", False), ("131072", False), ("128k", False), ("", False)]
+)
+def test_requests_that_the_model_cannot_take_are_not_sent(longest: str, refuses: bool) -> None:  # noqa: FBT001
+    options = ("--max-model-len", longest) if longest else ()
+    stored = StoredCommand("/opt/env/bin/vllm", None, {}, "/w/m", options)
+    if not refuses:
+        refuse_too_long(WORK, stored)
+        return
+    with pytest.raises(BadInput) as caught:
+        refuse_too_long(WORK, stored)
+    assert caught.value.next_command == "the same command with --input-tokens 59 --output-tokens 29"
+    refuse_too_long(Workload(10, 100, 20, data="/data/speed"), stored)
 
 
 def test_every_option_is_one_of_the_pinned_vllm() -> None:

@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from launch.serving.load import load_rows
+from inventory.errors import BringupError, HostUnreachable
+from launch.serving.load import load_rows, look
 from launch.serving.readings import loads, quantile, read_page
+from tests.unit.launch.serving.gang import GANG
 
 URL = "http://10.2.0.1:8000"
 
@@ -123,3 +125,21 @@ def test_a_quantile_never_leaves_its_bucket(counts: list[int], share: float) -> 
     upper = next(bound for bound in bounds if buckets[bound] >= share * total)
     lower = max((bound for bound in bounds if bound < upper), default=0.0)
     assert lower <= found <= upper
+
+
+class NobodyAnswers:
+    """A fleet of hosts that are all asked in vain; `asked`: whom, each time."""
+
+    def __init__(self) -> None:
+        self.asked: list[list[str]] = []
+
+    def each(self, _: object, hosts: list[str]) -> dict[str, BringupError]:
+        self.asked.append(hosts)
+        return {host: HostUnreachable("no answer", id="timeout", host=host) for host in hosts}
+
+
+def test_a_host_that_did_not_answer_is_not_waited_for_again() -> None:
+    fleet, lost = NobodyAnswers(), HostUnreachable("no answer", id="timeout", host=GANG.hosts[0])
+    seen = look(fleet, GANG, 0.0, {GANG.hosts[0]: lost})  # type: ignore[arg-type]
+    assert fleet.asked == [["tray2"]]
+    assert {one.host for one in seen.errors} == set(GANG.hosts)
