@@ -8,7 +8,7 @@ such, with its lines; silence is a finding; and what was not looked at is said.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
@@ -86,33 +86,40 @@ def judge(capture: Capture) -> Judgement:
     """Decide. Neither the order of hosts nor the names of files make a difference."""
     sources = of_last_attempt(capture.sources, capture.began_at)
     seen = [one for source in sources for one in matches(source)]
-    matched = {(one.source.name, one.line.number) for one in seen}
-    logs = [one for one in sources if one.kind is Kind.LOG]
-    told = [(source, line) for source in logs for line in errors(before_stop(source.lines))]
     serving = Serving.of(sources)
-    unknown = [
-        (source, line)
-        for source, line in told
-        if (source.name, line.number) not in matched
-        and not serving.came_after(source, line)
-        and not serving.failed_a_request(source, line)
-        and not serving.went_on(source, line)
-        and not serving.was_before_it(source, line)
-        and not _is_aftermath(source, line, seen)
-    ]
+    unknown = _unknown_errors(sources, seen, serving)
     founds = founds_of(seen, unknown, sources, serving, compared=capture.compared)
     founds = _without_general([context.told(one, capture, sources) for one in founds])
     silent = silent_hosts(capture, sources, founds)
     return _answer(capture, founds, unknown, silent)
 
 
-def _is_aftermath(source: Source, line: Line, seen: Sequence[Match]) -> bool:
+def _unknown_errors(sources: Sequence[Source], seen: Sequence[Match], serving: Serving) -> list[tuple[Source, Line]]:
+    """The lines that tell an error, which fits no known failure and ended something."""
+    matched = {(one.source.name, one.line.number) for one in seen}
+    ends: dict[str, dict[float, int]] = {}  # by text and moment, the first line that tells the end of a peer
+    for one in seen:
+        if one.failure.role is Role.CONSEQUENCE and one.line.at is not None:
+            ends.setdefault(one.source.name, {}).setdefault(one.line.at, one.line.number)
+    logs = (one for one in sources if one.kind is Kind.LOG)
+    return [
+        (source, line)
+        for source in logs
+        for line in errors(before_stop(source.lines))
+        if (source.name, line.number) not in matched
+        and not serving.came_after(source, line)
+        and not serving.failed_a_request(source, line)
+        and not serving.went_on(source, line)
+        and not serving.was_before_it(source, line)
+        and not _is_aftermath(line, ends.get(source.name, {}))
+    ]
+
+
+def _is_aftermath(line: Line, ends: Mapping[float, int]) -> bool:
     """Whether it comes seconds behind the line in which its log tells the end of a peer."""
-    ends = (one.line for one in seen if one.source.name == source.name and one.failure.role is Role.CONSEQUENCE)
-    return any(
-        end.number < line.number and AFTERMATH_S <= line.at - end.at <= TOGETHER_S
-        for end in ends
-        if end.at is not None and line.at is not None
+    at = line.at
+    return at is not None and any(
+        AFTERMATH_S <= at - when <= TOGETHER_S and number < line.number for when, number in ends.items()
     )
 
 

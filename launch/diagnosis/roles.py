@@ -59,17 +59,12 @@ class Serving:
         alone = {one.name for one in logs if len({line.pid for line in one.lines if BEGINS.search(line.text)}) < 2}
         times = [line.at for line in ready.values() if line.at is not None]
         until = {one.host: line.at for one in logs for line in one.lines[-1:] if line.at is not None}
-        made = {one.name: line.number for one in logs for line in one.lines if SERVES.search(line.text)}
-        moved = {one.name: line.number for one in logs for line in one.lines if MOVES.search(line.text)}
-        went = {
-            (one.name, line.process, line.pid): line.number
-            for one in logs
-            for line in one.lines
-            if line.process and MOVES.search(line.text)
-        }
-        served = {
-            one.host: line.at for one in logs for line in one.lines if line.at is not None and SERVES.search(line.text)
-        }
+        making = [(one, line) for one in logs for line in one.lines if SERVES.search(line.text)]
+        moving = [(one, line) for one in logs for line in one.lines if MOVES.search(line.text)]
+        made = {one.name: line.number for one, line in making}
+        moved = {one.name: line.number for one, line in moving}
+        went = {(one.name, line.process, line.pid): line.number for one, line in moving if line.process}
+        served = {one.host: line.at for one, line in making if line.at is not None}
         own = {name: line.number for name, line in ready.items() if name in alone}
         return cls(own, max(times, default=None), until, made, moved, went, served)
 
