@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 FORMAT_VERSION = 1
 LONG_S = 60.0
+LAST_AT_LEAST = 24
+"""Letters in which the last column of a table can still be read."""
 _STYLES = {Status.FAIL: "bold red", Status.UNKNOWN: "bold red", Status.WARN: "yellow", Status.PASS: "green"}
 
 
@@ -184,10 +186,16 @@ def printable(line: str) -> str:
 
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, one_line: bool = False) -> None:
-    """Print data as aligned columns on stdout; `one_line`: cut the last column at a terminal's edge, never wrap."""
+    """Print data as aligned columns on stdout; `one_line`: cut the last column at a terminal's edge, never wrap.
+
+    On a terminal that is too narrow for all but the last column, each row is lines of its own.
+    """
     from rich.table import Table
     from rich.text import Text
 
+    if not one_line and _too_narrow(columns, rows, console()):
+        print_lines(_records(columns, rows))
+        return
     table = Table(*columns, box=None, pad_edge=False)
     for row in rows:
         table.add_row(
@@ -202,6 +210,19 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, one_li
         else:
             drawing.print(table)
     print_lines(line.rstrip() for line in drawn.get().splitlines())
+
+
+def _too_narrow(columns: Sequence[str], rows: Sequence[Sequence[str]], here: Console) -> bool:
+    widths = [max(map(len, cells)) + 2 for cells in zip(columns, *rows, strict=True)]
+    return here.is_terminal and sum(widths[:-1]) + min(widths[-1], LAST_AT_LEAST) > here.width
+
+
+def _records(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """The first cell of each row as a heading, the others that say something with their columns' names."""
+    widest = max(map(len, columns))
+    for row in rows:
+        yield row[0]
+        yield from (f"  {column:<{widest}}  {cell}" for column, cell in zip(columns[1:], row[1:], strict=True) if cell)
 
 
 def print_lines(lines: Iterable[str]) -> None:

@@ -44,6 +44,7 @@ def logs(*, hosts: str, name: str, inventory: str, lines: str, rank: str, since:
                 Report().say(head)
             _print(merged, **switches)
         if switches["follow"]:
+            sys.stdout.flush()
             for one in reading.follow(fleet, gang, answered, of_rank, until=lambda: not has_reader()):
                 _print([one], **switches)
                 sys.stdout.flush()

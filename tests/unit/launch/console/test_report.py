@@ -32,3 +32,19 @@ def test_a_table_is_as_wide_as_its_words(capsys: pytest.CaptureFixture[str]) -> 
     """A long last cell must not fill every other line with spaces."""
     print_table(("host", "changes"), [("tray1", "x" * 300), ("tray2", "y")])
     assert [len(line) for line in capsys.readouterr().out.splitlines()] == [14, 307, 8]
+
+
+@pytest.mark.parametrize(("width", "lines"), [(60, 7), (120, 3)])
+def test_a_narrow_terminal_gets_rows_that_can_be_read(
+    width: int, lines: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")  # what rich takes for a terminal
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", str(width))
+    long = "http://198.51.100.11:8000, answers in 0.2 s"
+    print_table(
+        ("host", "state", "endpoint", "note"), [("tray1", "running", long, ""), ("tray2", "no answer", long, "x")]
+    )
+    said = capsys.readouterr().out
+    assert len(said.splitlines()) == lines
+    assert said.count(long) == 2, "no address is cut in pieces"
