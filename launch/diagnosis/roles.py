@@ -29,6 +29,8 @@ EARLY = frozenset(
 """Phases whose failures end a start: in a server that makes tokens afterwards they were of one request."""
 SERVED_ON_S = 300.0
 """A host that makes tokens this long behind a fault of its hardware has overcome it."""
+HOUR_S, MOST_ZONE_S, ECHO_S = 3600.0, 14 * 3600.0 + 60.0, 60.0
+"""Zones are whole hours, 14 at most, and the two tell one event within a minute."""
 KERNEL_BEFORE_S = 3600.0
 """A kernel's error is of this failure when it came at most this long before the first line of the start ..."""
 KERNEL_AFTER_S = 60.0
@@ -130,7 +132,8 @@ def founds_of(
     for one in seen:
         if one.failure.kernel:
             broke = _earliest(_breaks(broken, unknown, one.source.host, compared=compared))
-            role = _kernel_role(one, began, broke, marked=marked)
+            other = _has_other_zone(one, engines)
+            role = one.failure.role if other else _kernel_role(one, began, broke, marked=marked)
         else:
             role = _device_role(one, ended)
         role = _role_while_serving(one, role, serving)
@@ -171,6 +174,17 @@ def _host_in(one: Match) -> str:
 
 def _earliest(times: Iterable[float | None]) -> float | None:
     return min((one for one in times if one is not None), default=None)
+
+
+def _has_other_zone(one: Match, engines: Sequence[Match]) -> bool:
+    """Whether the engine of the host says the same whole hours away: `dmesg -T` has local time, a container UTC."""
+    apart = (
+        abs(one.line.at - other.line.at)
+        for other in engines
+        if other.failure.id in one.failure.echo and other.source.host == one.source.host
+        if one.line.at is not None and other.line.at is not None
+    )
+    return any(HOUR_S - ECHO_S <= by <= MOST_ZONE_S and min(by % HOUR_S, -by % HOUR_S) <= ECHO_S for by in apart)
 
 
 def _kernel_role(one: Match, began: float | None, broke: float | None, *, marked: bool) -> Role:

@@ -39,10 +39,10 @@ class Failure(BaseModel):
     not. `quiet`: it may stand in a line of level INFO. `last`: only as the last thing that a log says. `kernel`: by the
     kernel's own word, which beats any traceback of the same minute; `lasting`: also when it came before the start.
     `device`: an error of a device, or of what is taken down, which is a consequence behind the end of a peer; `remote`:
-    its words that tell of a peer's end. `over`: more general failures that
-    match the same lines; `general`: any cause near by says more. `says` is one sentence with `{host}` and named groups;
-    a part in brackets is left out when a group of it has nothing. In `look` and `fix`, HOST, HOSTS, OTHERS (hosts),
-    NAME and MODEL stand for the real ones.
+    its words that tell of a peer's end. `echo`: what the engine of the same host says of it at the same moment. `over`:
+    more general failures that match the same lines; `general`: any cause near by says more. `says` is one sentence with
+    `{host}` and named groups; a part in brackets is left out when a group of it has nothing. In `look` and `fix`, HOST,
+    HOSTS, OTHERS (hosts), NAME and MODEL stand for the real ones.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", ignored_types=(cached_property,))
@@ -53,6 +53,7 @@ class Failure(BaseModel):
     role: Role = Role.CAUSE
     patterns: tuple[str, ...] = ()
     states: tuple[str, ...] = ()
+    echo: tuple[str, ...] = ()
     engine: dict[str, str] = Field(default_factory=dict)
     over: tuple[str, ...] = ()
     general: bool = False
@@ -69,7 +70,7 @@ class Failure(BaseModel):
     fix: tuple[str, ...]
     checks: tuple[str, ...] = ()
 
-    @field_validator("patterns", "states", "over", "look", "fix", "checks", mode="before")
+    @field_validator("patterns", "states", "echo", "over", "look", "fix", "checks", mode="before")
     @classmethod
     def _listed(cls, value: object) -> object:
         return tuple(value) if isinstance(value, list) else value

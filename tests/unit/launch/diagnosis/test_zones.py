@@ -36,3 +36,14 @@ def test_nothing_is_guessed_where_zones_differ_or_are_missing() -> None:
     assert offset_of([bare], None) is None
     assert offset_of(["2026-11-29T10:00:00+02:00 a\n2026-11-29T10:00:00+03:00 b\n", bare], None) is None
     assert offsets({"a": [bare], "b": []}, None) == {"a": 0.0, "b": 0.0}
+
+
+@pytest.mark.parametrize(
+    ("at", "cause"), [("18:04:39", "F-HOST-OOM"), ("05:05:00", "F-HOST-OOM"), ("18:24:39", "E-KILLED")]
+)
+def test_a_kernel_in_local_time_meets_its_echo_whole_hours_away(at: str, cause: str) -> None:
+    """`dmesg -T` tells no zone, and the engine runs in a container."""
+    log = begins("10:00:00") + line("10:04:41", DIED)
+    kernel = f"[Sun Nov 29 {at} 2026] Out of memory: Killed process 4242 (VLLM::Worker_TP) total-vm:9kB\n"
+    assert answer({"tray1.log": log, "tray1/dmesg.txt": kernel}) == (cause, "tray1")
+    assert answer({"tray1.log": log, "tray2/dmesg.txt": kernel}) == ("E-KILLED", "tray1")
