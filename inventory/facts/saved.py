@@ -10,8 +10,8 @@ A bundle is written beside its place and renamed: it is there whole or not at al
 from __future__ import annotations
 
 import json
+import os
 import re
-import shutil
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -114,24 +114,29 @@ class Bundle:
 
 def refuse_taken(folder: Path) -> None:
     """Raise `BadInput` when no bundle can be written at `folder`: ask before the hosts are."""
+    parent = folder.absolute().parent
     if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
-        raise _bad(folder, "there is something already", "a folder that is not there or empty")
-    if not folder.absolute().parent.is_dir():
-        raise _bad(folder, f"no folder {folder.absolute().parent}", "a place in a folder that is there")
+        raise _no_place(folder, "there is something already", "a folder that is not there or empty")
+    if not parent.is_dir():
+        raise _no_place(folder, f"no folder {parent}", "a place in a folder that is there")
+    if not os.access(parent, os.W_OK | os.X_OK):
+        raise _no_place(folder, f"{parent} cannot be written", "a place in a folder that this user may write")
 
 
 def save(folder: Path, bundle: Bundle) -> None:
-    """Write a bundle at `folder`, which `refuse_taken` lets pass."""
+    """Write a bundle at `folder`, which `refuse_taken` lets pass. Raises `BadInput` where it cannot be written."""
     refuse_taken(folder)
     place = folder.absolute()
-    draft = Path(tempfile.mkdtemp(prefix=f".{place.name}.", dir=place.parent))
     try:
-        for host, raw in bundle.answers.items():
-            _write_host(draft / host, raw, bundle.places[host])
-        _write_json(draft / BUNDLE, bundle.head)
-        draft.rename(place)
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
+        with tempfile.TemporaryDirectory(prefix=f".{place.name}.", dir=place.parent) as made:
+            draft = Path(made) / "bundle"
+            draft.mkdir(mode=0o700)
+            for host, raw in bundle.answers.items():
+                _write_host(draft / host, raw, bundle.places[host])
+            _write_json(draft / BUNDLE, bundle.head)
+            draft.rename(place)
+    except OSError as error:
+        raise _no_place(folder, error.strerror or str(error), "a place with room for what hosts answered") from None
 
 
 def _write_host(folder: Path, raw: RawAnswer, place: Place) -> None:
@@ -259,6 +264,16 @@ def _text(data: bytes) -> str:
 def _number(data: bytes | None) -> int | None:
     text = (data or b"").strip()
     return int(text) if text.isdigit() and len(text) < 4 else None
+
+
+def _no_place(folder: Path, observed: str, required: str) -> BadInput:
+    return BadInput(
+        f"nothing can be kept in {folder}",
+        id="bundle",
+        observed=observed,
+        required=required,
+        next_command="the same command with another folder",
+    )
 
 
 def _bad(path: Path, observed: str, required: str) -> BadInput:

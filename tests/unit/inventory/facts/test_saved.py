@@ -148,6 +148,7 @@ def test_a_place_that_is_taken(folder: Path, tmp_path: Path) -> None:
     saved.refuse_taken(tmp_path / "empty")
     saved.save(tmp_path / "empty", bundle(raw()))
     assert saved.load(tmp_path / "empty").head.hosts == ("tray1", "tray9")
+    assert (tmp_path / "empty").stat().st_mode & 0o077 == 0, "what hosts said is nobody else's"
 
 
 def test_a_failed_write_leaves_nothing(tmp_path: Path) -> None:
@@ -155,6 +156,12 @@ def test_a_failed_write_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(KeyError):
         saved.save(tmp_path / "b", saved.Bundle(broken.head, broken.answers, {}))
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_place_that_cannot_be_written_is_bad_input() -> None:
+    with pytest.raises(BadInput, match="nothing can be kept in /proc/b") as caught:
+        saved.save(Path("/proc/b"), bundle(raw()))
+    assert caught.value.next_command == "the same command with another folder"
 
 
 def test_the_fixture_hosts_are_a_bundle() -> None:
