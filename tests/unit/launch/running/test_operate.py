@@ -90,7 +90,7 @@ def test_a_restart_that_fails_stops_what_it_started() -> None:
     both = deployment(tray1=told("stopped"), tray2=told("stopped"))
     with pytest.raises(ChangeFailed):
         operate.restart(hosts, both, Report(quiet=True), timeout_s=1)  # type: ignore[arg-type]
-    last = [(host, script) for host, script in hosts.asked[-2:] if "stop_deployment trial" in script]
+    last = [(host, script) for host, script in hosts.asked[-2:] if "stop_and_prove trial" in script]
     assert {host for host, _ in last} == {"tray1", "tray2"}
 
 
