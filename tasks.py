@@ -11,6 +11,7 @@ import inspect
 import os
 import signal
 import sys
+from pathlib import Path
 from typing import Any
 
 from invoke import Collection, Context, Task, task
@@ -21,8 +22,9 @@ from launch.flags import CHOICE, DECISIONS, DEPLOYED, HELP, INSTALL, LOGS, RECOV
 sys.dont_write_bytecode = bool(os.environ.get("PYTHONDONTWRITEBYTECODE"))
 
 ASKS = ("--help", "-h", "--list", "-l")
-if set(sys.argv[1:2] + sys.argv[-1:]) & {*ASKS, sys.argv[0]}:  # nothing is done then: `| head` ends it, untold
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+PROGRAM = Path(sys.argv[0])
+if {"invoke", "inv"} & {PROGRAM.name, PROGRAM.parent.name} and {*ASKS, sys.argv[0]} & {*sys.argv[1:2], sys.argv[-1]}:
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # nothing is done then: `| head` ends it, untold
 
 
 def verb(

@@ -116,11 +116,11 @@ def refuse_taken(folder: Path) -> None:
     """Raise `BadInput` when no bundle can be written at `folder`: ask before the hosts are."""
     parent = folder.absolute().parent
     if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
-        raise _no_place(folder, "there is something already", "a folder that is not there or empty")
+        raise no_place(folder, "there is something already", "a folder that is not there or empty")
     if not parent.is_dir():
-        raise _no_place(folder, f"no folder {parent}", "a place in a folder that is there")
+        raise no_place(folder, f"no folder {parent}", "a place in a folder that is there")
     if not os.access(parent, os.W_OK | os.X_OK):
-        raise _no_place(folder, f"{parent} cannot be written", "a place in a folder that this user may write")
+        raise no_place(folder, f"{parent} cannot be written", "a place in a folder that this user may write")
 
 
 def save(folder: Path, bundle: Bundle) -> None:
@@ -136,7 +136,7 @@ def save(folder: Path, bundle: Bundle) -> None:
             _write_json(draft / BUNDLE, bundle.head)
             draft.rename(place)
     except OSError as error:
-        raise _no_place(folder, error.strerror or str(error), "a place with room for what hosts answered") from None
+        raise no_place(folder, error.strerror or str(error), "a place with room for what hosts answered") from None
 
 
 def _write_host(folder: Path, raw: RawAnswer, place: Place) -> None:
@@ -266,7 +266,7 @@ def _number(data: bytes | None) -> int | None:
     return int(text) if text.isdigit() and len(text) < 4 else None
 
 
-def _no_place(folder: Path, observed: str, required: str) -> BadInput:
+def no_place(folder: Path, observed: str, required: str) -> BadInput:
     return BadInput(
         f"nothing can be kept in {folder}",
         id="bundle",

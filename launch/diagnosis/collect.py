@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from inventory.errors import BringupError
 from inventory.facts.gather import ask
 from inventory.facts.redact import Redactor
-from inventory.facts.saved import refuse_taken
+from inventory.facts.saved import no_place, refuse_taken
 from inventory.quoting import quote_all
 from inventory.secret import HIDDEN
 from inventory.transport.exchange import in_time
@@ -85,15 +85,34 @@ def capture(
     unanswered: Mapping[str, BringupError],
     hide: set[str] | None = None,
 ) -> None:
-    """Write a capture at `folder`, which is not there or empty. `hide`: texts to leave out."""
+    """Write a capture at `folder`, which is not there or empty. `hide`: texts to leave out.
+
+    Raises `BadInput` where it cannot be written.
+    """
     refuse_taken(folder)
     hosts = [host for host in gang.hosts if host not in unanswered]
     outcomes = fleet.each(lambda transport: _of_host(transport, fleet, gang, depth), hosts)
     told = {host: one for host, one in outcomes.items() if isinstance(one, HostTold)}
     silent = {**unanswered, **{host: one for host, one in outcomes.items() if isinstance(one, BringupError)}}
+    try:
+        _write(folder, fleet, gang, told, silent, depth=depth, hide=hide or set())
+    except OSError as error:
+        raise no_place(folder, error.strerror or str(error), "a place with room for what hosts answered") from None
+
+
+def _write(
+    folder: Path,
+    fleet: Fleet,
+    gang: Generation,
+    told: Mapping[str, HostTold],
+    silent: Mapping[str, BringupError],
+    *,
+    depth: Depth,
+    hide: set[str],
+) -> None:
     folder.mkdir(mode=0o700, exist_ok=True)
     redactor = Redactor()
-    kept = {host: dict(_written(folder / host, one, redactor, hide or set())) for host, one in told.items()}
+    kept = {host: dict(_written(folder / host, one, redactor, hide)) for host, one in told.items()}
     _save_facts(folder / FACTS, fleet, told)
     (folder / "environment.txt").write_text("".join(f"{line}\n" for line in differences(_environs(folder, told))))
     told_of = Manifest(

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from launch.console.report import Report
     from launch.running.status import Status
 
+AT_REST = frozenset({"stopped", "absent"})
 _STYLES = {Health.HEALTHY: "green", Health.STOPPED: "yellow"}
 
 
@@ -74,10 +75,10 @@ def _load(seen: Status) -> Iterator[str]:
 
 
 def _guarded(seen: Status) -> Iterator[str]:
-    """Whether somebody would act on a failure, where that was asked for."""
+    """Whether somebody would act on a failure, where that was asked for: of a group that was stopped nobody has to."""
     guards = {host: one.guard for host, one in seen.deployment.told.items() if one.guard is not None}
     gone = [host for host, runs in guards.items() if not runs]
-    if gone and seen.verdict.health is not Health.STOPPED:
+    if gone and any(one.ranks.state not in AT_REST for one in seen.deployment.told.values()):
         yield f"guard: gone on {', '.join(gone)}: a failure of the group would stay; the same deploy again starts it"
     elif guards and not gone:
         yield f"guard: runs on {', '.join(guards)}"

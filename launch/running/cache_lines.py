@@ -10,6 +10,8 @@ LINE = re.compile(
     r"KV cache size: (?P<tokens>[\d,]+) tokens"
     r"(?:, Maximum concurrency for (?P<context>[\d,]+) tokens per request: (?P<times>\d+(?:\.\d+)?)x)?"
 )
+SIMULATED = "(simulated)"
+"""What the stand-in engine ends its line with: no memory was filled, and no prediction is held against it."""
 MOST_LINES = 64
 MOST_CHARACTERS = 400
 
@@ -56,6 +58,8 @@ def against(predicted: int | None, *, at_most: bool, seen: Sequence[Actual]) -> 
     tokens = sorted({one.tokens for one in seen})
     told = " to ".join(f"{one:,}" for one in (tokens if len(tokens) < 2 else (tokens[0], tokens[-1])))
     told = f"{len(seen)} x {told} tokens" if len(seen) > 1 else f"{told} tokens"
+    if any(one.line.endswith(SIMULATED) for one in seen):
+        return f"{told}, simulated"
     if not predicted:
         return f"{told}, nothing was predicted"
     off = 100 * (tokens[0] - predicted) / predicted

@@ -134,7 +134,7 @@ class Loading:
 def kv_line(host: Host) -> str:
     return (
         f"GPU KV cache size: {host.model.kv_tokens:,} tokens, Maximum concurrency for "
-        f"{host.model.max_length:,} tokens per request: {host.model.concurrency:.2f}x"
+        f"{host.model.max_length:,} tokens per request: {host.model.concurrency:.2f}x (simulated)"
     )
 
 

@@ -48,6 +48,14 @@ def test_the_function_of_a_verb_takes_exactly_its_flags(name: str) -> None:
         assert named == flags
 
 
+@pytest.mark.parametrize("words", [[], ["--help"], ["--list"]])
+def test_whoever_imports_the_verbs_keeps_its_signals(words: list[str]) -> None:
+    """Else a program of another kind, a test's among them, ends without a word when a peer has gone."""
+    program = "import signal, tasks; print(signal.getsignal(signal.SIGPIPE) is signal.SIG_IGN)"
+    done = subprocess.run([sys.executable, "-c", program, *words], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout == "True\n"
+
+
 def test_listing_the_verbs_imports_nothing_heavy() -> None:
     program = f"import sys, tasks; print([name for name in {HEAVY} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)

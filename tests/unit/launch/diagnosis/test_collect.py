@@ -11,6 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from inventory.errors import BadInput
+from inventory.fleet import Fleet
+from inventory.schema import Host
+from launch.building.generation import Generation, Member
 from launch.diagnosis import collect
 from launch.diagnosis.collect import collect_script, unpacked
 from launch.diagnosis.environs import differences
@@ -87,3 +91,14 @@ def test_the_script_collects_and_hides_the_key(tmp_path: Path) -> None:
 def test_no_name_is_run(name: str, tmp_path: Path) -> None:
     script = collect_script(name, state_dir=str(tmp_path), python=name, ports=[name], deep=False)
     assert subprocess.run(["/bin/sh", "-n", "-c", script], capture_output=True, check=False).returncode == 0
+
+
+def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    """The answer of a host has no place where its name is taken: as on a full disk, the write fails."""
+    host = Host(name="environment.txt", transport="local", state_dir=f"{tmp_path}/state")
+    member = Member(host.name, "", 0, 1, "/usr/bin/python3", "process group")
+    gang = Generation("demo", "0123456789ab", "r", "v", "s", "0.33.0", "demo", "none", "Hi.", 4, (), (member,))
+    with Fleet([host]) as fleet, pytest.raises(BadInput) as caught:
+        collect.capture(fleet, gang, tmp_path / "kept", depth=collect.Depth.LOGS, unanswered={})
+    assert caught.value.id == "bundle"
+    assert caught.value.observed

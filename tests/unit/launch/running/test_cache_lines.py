@@ -52,6 +52,10 @@ def test_predicted_against_actual() -> None:
     assert against(5, at_most=False, seen=()) == ""
 
 
+def test_what_the_stand_in_says_is_held_against_no_prediction() -> None:
+    assert against(5, at_most=True, seen=of_lines([f"{LINE} (simulated)"])) == "643,232 tokens, simulated"
+
+
 def test_several_engines_of_a_host() -> None:
     assert against(643_232, at_most=False, seen=of_lines([OLDER, OLDER])) == "2 x 643,232 tokens, as predicted"
     smaller = OLDER.replace("643,232", "643,000")
