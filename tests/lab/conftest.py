@@ -17,6 +17,14 @@ from inventory.lab.state import Lab
 MakeLab = Callable[..., Lab]
 
 
+@pytest.fixture(scope="module", autouse=True)
+def own_state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keys and records that verbs keep on the control machine, beside none of another run's or of a person's."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        yield
+
+
 @pytest.fixture(scope="session")
 def machine_carries_labs() -> None:
     try:

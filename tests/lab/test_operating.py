@@ -45,11 +45,7 @@ def said() -> list[str]:
 
 
 @pytest.fixture
-def typed(
-    lab: Lab, said: list[str], tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
-) -> object:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path_factory.getbasetemp() / "operating-state"))
-
+def typed(lab: Lab, said: list[str]) -> object:
     def run(*words: str) -> Typed:
         done = invoke(*words, inventory=lab.inventory)
         said.append(f"{done.out}\n{done.said}")
