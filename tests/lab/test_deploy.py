@@ -208,8 +208,8 @@ def test_a_host_that_loses_its_power_is_named_and_the_others_are_stopped(make_tr
     for words in ("tray1: stopped", "invoke stop --hosts tray2 --name"):
         assert words in said, said
     # It depends on the moment whether a login was open, the next one found nobody, or the neighbours had noticed.
-    words = ("the connection was lost", "no answer to the login", "there is no way to the address")
-    assert any(f"tray2: {one}" in said for one in words), said
+    moments = ("the connection was lost", "no answer to the login", "there is no way to the address")
+    assert any(f"tray2: {one}" in said for one in moments), said
 
 
 def test_a_follower_that_never_joins_stops_the_group_and_is_named(make_trays: MakeTrays) -> None:
