@@ -13,7 +13,8 @@ import json
 import os
 import re
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal, TypeVar
@@ -116,27 +117,33 @@ def refuse_taken(folder: Path) -> None:
     """Raise `BadInput` when no bundle can be written at `folder`: ask before the hosts are."""
     parent = folder.absolute().parent
     if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
-        raise no_place(folder, "there is something already", "a folder that is not there or empty")
+        raise _no_place(folder, "there is something already", "a folder that is not there or empty")
     if not parent.is_dir():
-        raise no_place(folder, f"no folder {parent}", "a place in a folder that is there")
+        raise _no_place(folder, f"no folder {parent}", "a place in a folder that is there")
     if not os.access(parent, os.W_OK | os.X_OK):
-        raise no_place(folder, f"{parent} cannot be written", "a place in a folder that this user may write")
+        raise _no_place(folder, f"{parent} cannot be written", "a place in a folder that this user may write")
 
 
 def save(folder: Path, bundle: Bundle) -> None:
     """Write a bundle at `folder`, which `refuse_taken` lets pass. Raises `BadInput` where it cannot be written."""
     refuse_taken(folder)
     place = folder.absolute()
+    with kept_at(folder), tempfile.TemporaryDirectory(prefix=f".{place.name}.", dir=place.parent) as made:
+        draft = Path(made) / "bundle"
+        draft.mkdir(mode=0o700)
+        for host, raw in bundle.answers.items():
+            _write_host(draft / host, raw, bundle.places[host])
+        _write_json(draft / BUNDLE, bundle.head)
+        draft.rename(place)
+
+
+@contextmanager
+def kept_at(folder: Path) -> Iterator[None]:
+    """Around what writes at `folder`: raises `BadInput` where it cannot be written."""
     try:
-        with tempfile.TemporaryDirectory(prefix=f".{place.name}.", dir=place.parent) as made:
-            draft = Path(made) / "bundle"
-            draft.mkdir(mode=0o700)
-            for host, raw in bundle.answers.items():
-                _write_host(draft / host, raw, bundle.places[host])
-            _write_json(draft / BUNDLE, bundle.head)
-            draft.rename(place)
+        yield
     except OSError as error:
-        raise no_place(folder, error.strerror or str(error), "a place with room for what hosts answered") from None
+        raise _no_place(folder, error.strerror or str(error), "a place with room for what hosts answered") from None
 
 
 def _write_host(folder: Path, raw: RawAnswer, place: Place) -> None:
@@ -266,7 +273,7 @@ def _number(data: bytes | None) -> int | None:
     return int(text) if text.isdigit() and len(text) < 4 else None
 
 
-def no_place(folder: Path, observed: str, required: str) -> BadInput:
+def _no_place(folder: Path, observed: str, required: str) -> BadInput:
     return BadInput(
         f"nothing can be kept in {folder}",
         id="bundle",

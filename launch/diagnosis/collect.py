@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from inventory.errors import BringupError
 from inventory.facts.gather import ask
 from inventory.facts.redact import Redactor
-from inventory.facts.saved import no_place, refuse_taken
+from inventory.facts.saved import kept_at, refuse_taken
 from inventory.quoting import quote_all
 from inventory.secret import HIDDEN
 from inventory.transport.exchange import in_time
@@ -94,37 +94,22 @@ def capture(
     outcomes = fleet.each(lambda transport: _of_host(transport, fleet, gang, depth), hosts)
     told = {host: one for host, one in outcomes.items() if isinstance(one, HostTold)}
     silent = {**unanswered, **{host: one for host, one in outcomes.items() if isinstance(one, BringupError)}}
-    try:
-        _write(folder, fleet, gang, told, silent, depth=depth, hide=hide or set())
-    except OSError as error:
-        raise no_place(folder, error.strerror or str(error), "a place with room for what hosts answered") from None
-
-
-def _write(
-    folder: Path,
-    fleet: Fleet,
-    gang: Generation,
-    told: Mapping[str, HostTold],
-    silent: Mapping[str, BringupError],
-    *,
-    depth: Depth,
-    hide: set[str],
-) -> None:
-    folder.mkdir(mode=0o700, exist_ok=True)
-    redactor = Redactor()
-    kept = {host: dict(_written(folder / host, one, redactor, hide)) for host, one in told.items()}
-    _save_facts(folder / FACTS, fleet, told)
-    (folder / "environment.txt").write_text("".join(f"{line}\n" for line in differences(_environs(folder, told))))
-    told_of = Manifest(
-        at=time.time(),
-        name=gang.name,
-        generation=gang.generation,
-        model=gang.recipe,
-        hosts={host: _entry(one, kept[host]) for host, one in told.items()},
-        unanswered={host: _reason(error) for host, error in silent.items()},
-        not_checked=tuple(_not_checked(told, depth)),
-    )
-    (folder / manifest.NAME).write_text(told_of.model_dump_json(indent=1) + "\n", encoding="utf-8")
+    with kept_at(folder):
+        folder.mkdir(mode=0o700, exist_ok=True)
+        redactor = Redactor()
+        kept = {host: dict(_written(folder / host, one, redactor, hide or set())) for host, one in told.items()}
+        _save_facts(folder / FACTS, fleet, told)
+        (folder / "environment.txt").write_text("".join(f"{line}\n" for line in differences(_environs(folder, told))))
+        told_of = Manifest(
+            at=time.time(),
+            name=gang.name,
+            generation=gang.generation,
+            model=gang.recipe,
+            hosts={host: _entry(one, kept[host]) for host, one in told.items()},
+            unanswered={host: _reason(error) for host, error in silent.items()},
+            not_checked=tuple(_not_checked(told, depth)),
+        )
+        (folder / manifest.NAME).write_text(told_of.model_dump_json(indent=1) + "\n", encoding="utf-8")
 
 
 def _of_host(transport: Transport, fleet: Fleet, gang: Generation, depth: Depth) -> HostTold:
