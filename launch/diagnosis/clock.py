@@ -80,6 +80,11 @@ def find(text: str) -> tuple[re.Match[str], int] | None:
     return None
 
 
+def search(text: str) -> re.Match[str] | None:
+    """A time of the calendar anywhere in `text`."""
+    return ISO.search(text) or SYSLOG.search(text) or SHORT.search(text)
+
+
 def _seconds(year: int, parts: tuple[int, int, int, int, int]) -> float | None:
     month, day, hour, minute, second = parts
     try:

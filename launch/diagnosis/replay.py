@@ -228,7 +228,7 @@ def _near(files: Sequence[File]) -> float | None:
             if stamp := JOURNAL_STAMP.search(plain):
                 whole.append(int(stamp["us"]) / 1e6)
                 continue
-            match = clock.ISO.search(plain) or clock.SYSLOG.search(plain) or clock.SHORT.search(plain)
+            match = clock.search(plain)
             at = Clock().moment(match) if match else None
             if match and at is not None:
                 (whole if match.groupdict().get("y") else short).append(at)

@@ -27,10 +27,10 @@ def offset_of(texts: Sequence[str], near: float | None) -> float | None:
     """
     zoned: dict[float, float] = {}  # moments with the zone that they were written in
     bare: list[float] = []
+    here = Clock(near)
     for line in (one for text in texts for one in _ends(text)):
-        plain = COLOUR.sub("", line)
-        match = clock.ISO.search(plain) or clock.SYSLOG.search(plain) or clock.SHORT.search(plain)
-        at = Clock(near).moment(match) if match else None
+        match = clock.search(COLOUR.sub("", line))
+        at = here.moment(match) if match else None
         if match is None or at is None:
             continue
         if zone := match.groupdict().get("zone"):
