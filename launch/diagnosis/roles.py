@@ -128,12 +128,15 @@ def founds_of(
     engines = [one for one in seen if not one.failure.kernel and not serving.has_overcome(one.source, one.line)]
     broken = [one for one in engines if one.failure.role not in {Role.NOTICE, Role.WAITING}]
     ended = {one.source.host: one for one in reversed(engines) if one.failure.role is Role.CONSEQUENCE}
+    broke = {
+        host: _earliest(_breaks(broken, unknown, host, compared=compared))
+        for host in {one.source.host for one in seen if one.failure.kernel}
+    }
     grouped: dict[tuple[str, str, Role], list[Match]] = {}
     for one in seen:
         if one.failure.kernel:
-            broke = _earliest(_breaks(broken, unknown, one.source.host, compared=compared))
             other = _has_other_zone(one, engines)
-            role = one.failure.role if other else _kernel_role(one, began, broke, marked=marked)
+            role = one.failure.role if other else _kernel_role(one, began, broke[one.source.host], marked=marked)
         else:
             role = _device_role(one, ended)
         role = _role_while_serving(one, role, serving)
