@@ -53,11 +53,11 @@ def typed_settings(flags: Flags) -> tuple[Setting, ...]:
     )
 
 
-def yes_or_no(flag: str, value: str) -> bool | None:
-    """None: not given."""
+def yes_or_no(flag: str, value: str, *, words: str = "yes or no") -> bool | None:
+    """None: not given. `words`: those that the flag's help names."""
     word = value.strip().lower()
     if word and word not in {*YES, *NO}:
-        raise refused(flag, value, "on or off" if flag == "pinning" else "yes or no")
+        raise refused(flag, value, words)
     return (word in YES) if word else None
 
 

@@ -29,7 +29,7 @@ def wanted(flags: Mapping[str, str], model: str) -> Wanted:
     name = flags.get("name") or model.rpartition("/")[2].lower()
     return Wanted(
         profile=profile_named(flags.get("profile", "")),
-        pins=yes_or_no("pinning", flags.get("pinning", "")) is not False,
+        pins=yes_or_no("pinning", flags.get("pinning", ""), words="on or off") is not False,
         lora_dynamic=is_dynamic(flags.get("lora_loading", "")),
         api_key=api_key(flags.get("api_key", ""), name),
         kv_memory=is_measured(flags.get("kv_memory", "")),
